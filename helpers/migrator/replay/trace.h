@@ -9,6 +9,9 @@
 #include "base/error.h"
 
 #define HM_TRACE_PAGE 4096 /* bytes of a page, whatever the kernel's pages were where the trace was recorded */
+/* Bytes of a trace's text, unpacked: some 200 million rows, as of 1000 phases that touch 800 MiB each. That is two
+ * hundred times the largest trace of tests/fixtures/traces. A replay has all rows in memory. */
+#define HM_TRACE_MOST ((size_t)4 << 30)
 /* The line before the first row. */
 #define HM_TRACE_COLUMNS "phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes"
 
@@ -35,11 +38,14 @@ struct hm_trace {
 };
 
 /*
- * Reads a trace. Returns 0 (free with hm_trace_free), or -1: errno of open(2) or read(2); ENOMEM; EBADMSG with
- * "FILE:LINE: ..." for a malformed text (a page twice in a phase, pages or phases out of order, a number too large
- * ...), or with "FILE: ..." for an archive that is cut or damaged.
+ * Reads a trace from a regular file. Returns 0 (free with hm_trace_free), or -1: errno of open(2) or read(2); EINVAL
+ * for what is no such file; E2BIG for more than HM_TRACE_MOST; ENOMEM; EBADMSG with "FILE:LINE: ..." for a malformed
+ * text (a page twice in a phase, pages or phases out of order, a number too large ...), or with "FILE: ..." for an
+ * archive that is cut or damaged.
  */
 int hm_trace_read(const char *path, struct hm_trace *trace, struct hm_error *error);
+/* The same with another limit. */
+int hm_trace_read_most(const char *path, size_t most, struct hm_trace *trace, struct hm_error *error);
 /* Parses text in memory in the same way. `path` is only used in error texts. */
 int hm_trace_parse(const char *path, const char *text, size_t length, struct hm_trace *trace, struct hm_error *error);
 void hm_trace_free(struct hm_trace *trace);

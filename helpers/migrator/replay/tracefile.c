@@ -6,22 +6,34 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+
+#include "base/size.h"
 
 #define CHUNK (1u << 20)
 
 struct text {
     char *data;
-    size_t length, room;
+    size_t length, room, most;
 };
+
+static int check_length(const struct text *text, const char *path, struct hm_error *error)
+{
+    char most[32];
+    if (text->length <= text->most)
+        return 0;
+    return hm_fail(error, E2BIG, "%s: no trace, as it is longer than %s", path,
+                   hm_size_format(text->most, most, sizeof(most)));
+}
 
 /* Makes room for another chunk. */
 static int reserve(struct text *text, const char *path, struct hm_error *error)
 {
     if (text->room - text->length >= CHUNK)
         return 0;
-    size_t room = 2 * text->room + CHUNK;
+    size_t room = 2 * text->room < text->most ? 2 * text->room + CHUNK : text->most + 2 * CHUNK;
     char *data = realloc(text->data, room);
     if (!data)
         return hm_fail(error, ENOMEM, "%s: no memory for the trace", path);
@@ -32,10 +44,15 @@ static int reserve(struct text *text, const char *path, struct hm_error *error)
 
 static int read_file(const char *path, struct text *text, struct hm_error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return hm_fail_errno(error, "%s", path);
     ssize_t got = -1;
+    if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)) {
+        hm_fail(error, EINVAL, "%s: no trace, as it is not a file", path);
+        goto done;
+    }
     do {
         if (reserve(text, path, error) < 0)
             goto done;
@@ -45,6 +62,10 @@ static int read_file(const char *path, struct text *text, struct hm_error *error
             goto done;
         }
         text->length += got > 0 ? (size_t)got : 0;
+        if (check_length(text, path, error) < 0) {
+            got = -1;
+            goto done;
+        }
     } while (got != 0);
 done:;
     int number = errno;
@@ -71,6 +92,8 @@ static int decompress(const char *path, const struct text *packed, struct text *
         else if (hint != 0 && in.pos == before && out.pos == text->length)
             result = hm_fail(error, EBADMSG, "%s: the archive is cut: it ends within a frame", path);
         text->length = out.pos;
+        if (result == 0)
+            result = check_length(text, path, error);
     }
     ZSTD_freeDStream(stream);
     return result;
@@ -82,9 +105,9 @@ static int is_packed(const struct text *text)
     return text->length >= sizeof(magic) && memcmp(text->data, magic, sizeof(magic)) == 0;
 }
 
-int hm_trace_read(const char *path, struct hm_trace *trace, struct hm_error *error)
+int hm_trace_read_most(const char *path, size_t most, struct hm_trace *trace, struct hm_error *error)
 {
-    struct text file = {0}, text = {0};
+    struct text file = {.most = most}, text = {.most = most};
     memset(trace, 0, sizeof(*trace));
     int result = read_file(path, &file, error);
     if (result == 0 && is_packed(&file))
@@ -97,4 +120,9 @@ int hm_trace_read(const char *path, struct hm_trace *trace, struct hm_error *err
     free(text.data);
     errno = number;
     return result;
+}
+
+int hm_trace_read(const char *path, struct hm_trace *trace, struct hm_error *error)
+{
+    return hm_trace_read_most(path, HM_TRACE_MOST, trace, error);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -117,12 +118,33 @@ static void test_archives(void **state)
     assert_non_null(strstr(error.text, path));
 }
 
+static void test_what_would_be_read_without_end(void **state)
+{
+    const char *fifo = scratch_path("fifo"), *packed = FIXTURES "/traces/STREAM.trace.zst";
+    struct hm_trace trace;
+    struct hm_error error = {""};
+    (void)state;
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(hm_trace_read(fifo, &trace, &error), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(hm_trace_read("/dev/zero", &trace, &error), -1);
+    assert_string_equal(error.text, "/dev/zero: no trace, as it is not a file");
+    unlink(fifo);
+    /* The archive has fewer bytes than that, its text has more. */
+    assert_int_equal(hm_trace_read_most(packed, 1 << 20, &trace, &error), -1);
+    assert_int_equal(errno, E2BIG);
+    assert_non_null(strstr(error.text, "no trace, as it is longer than 1.0 MiB"));
+    assert_int_equal(hm_trace_read_most(packed, 1000, &trace, &error), -1);
+    assert_int_equal(errno, E2BIG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_good_text),
         cmocka_unit_test(test_archives),
+        cmocka_unit_test(test_what_would_be_read_without_end),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
