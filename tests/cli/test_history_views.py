@@ -175,7 +175,7 @@ def test_a_table_without_the_columns_is_read_and_made_anew_by_ingest(odd, tmp_pa
     shutil.copyfile(*(top / "records" / "day=2025-03-02" / "records.parquet" for top in (whole, history)))
     for view in ("users", "waste", "energy", "jobs", "tiers", "advice", "failures"):
         same(records, history, "--view", view)
-    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "2024-01-01").mkdir(parents=True)
     table = "records/day=*/records.parquet"
     rows = f"SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{{}}/{table}') ORDER BY ALL"
     assert ingest(tmp_path / "none", history).stdout == "0 records taken, in 0 days\n"

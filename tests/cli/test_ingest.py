@@ -215,10 +215,18 @@ def test_a_run_on_both_sides_of_midnight_is_one_and_a_number_given_out_again_is_
     assert same(records, history, "--since", "2025-03-02", "--until", "2025-03-02")["total"]["jobs"] == 2
 
 
+def test_a_wrong_folder_of_records_is_refused(tmp_path):
+    (tmp_path / "notes").mkdir()
+    done = ingest(tmp_path / "notes", tmp_path / "history", status=1)
+    said = f"there are no folders of days (YYYY-MM-DD) in {tmp_path}/notes: no job was recorded there"
+    assert (done.stdout, done.stderr) == ("", f"hybridmem ingest: {said}\n")
+    assert not (tmp_path / "history").exists()
+
+
 def test_a_history_without_its_lists_is_whole(tmp_path):
     """The lists are those of the files taken, in the folder taken."""
     records, history = tmp_path / "records", tmp_path / "history"
-    records.mkdir()
+    (records / "2024-01-01").mkdir(parents=True)
     assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
     assert json.loads(engine.report(history, "--json").stdout)["rows"] == []
     varied(records)

@@ -44,8 +44,9 @@ def test_a_period_of_one_day_is_not_refused(tmp_path):
 def test_a_folder_without_days(tmp_path):
     (tmp_path / "notes").mkdir()
     said = f"hybridmem report: there are no folders of days (YYYY-MM-DD) in {tmp_path}: no job was recorded there"
-    assert report(tmp_path).stderr.splitlines()[0] == said
-    assert report(tmp_path, "--view", "users").stderr.splitlines()[0] == said
+    for words in ([], ["--view", "users"], ["--json"]):
+        done = report(tmp_path, *words, status=1)
+        assert (done.stdout, done.stderr) == ("", f"{said}\n")
 
 
 @pytest.mark.parametrize("end", ["", "/", "/."])
@@ -53,7 +54,7 @@ def test_the_folder_of_a_day_is_not_that_of_the_records(tmp_path, end):
     write(tmp_path, record(1))
     day = f"{tmp_path}/2025-03-01{end}"
     said = f"there are no folders of days in {day}: it is the folder of a day; name the one above it"
-    assert report(day).stderr.splitlines()[0] == f"hybridmem report: {said}"
+    assert report(day, status=1).stderr == f"hybridmem report: {said}\n"
 
 
 def test_accounts_without_records_are_named(tmp_path, tmp_path_factory):

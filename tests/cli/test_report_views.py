@@ -52,6 +52,7 @@ def test_wrong_arguments_are_named(tmp_path, words, expected):
 
 @pytest.mark.parametrize("view", views.NAMES)
 def test_no_records_are_no_rows(tmp_path, view):
+    (tmp_path / "2024-01-01").mkdir()
     found = view_json(tmp_path, view)
     assert (found["view"], found["rows"], found["rows_left_out"], found["exact"]) == (view, [], 0, True)
     assert len(report_view(tmp_path, view).stdout.splitlines()) >= 1
@@ -68,7 +69,7 @@ def test_no_records_are_no_rows(tmp_path, view):
 )
 def test_a_view_without_rows_says_why(tmp_path, view, said):
     page = tmp_path / "page.html"
-    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "2024-01-01").mkdir(parents=True)
     write(tmp_path / "some", record(1, mode="fast", memory=None))
     for folder, expected in (("none", "No record."), ("some", said)):
         assert report_view(tmp_path / folder, view).stdout == f"{expected}\n"

@@ -102,6 +102,7 @@ def main(config_program, engine_folder):
     duckdb = engine.load(engine_folder, options.engine)
     folder = records.chosen_folder(options.records, config_program)
     check_apart(parser, options.history, folder)
+    records.check_days(folder, options.records)
     try:
         added, days, damaged = take(folder, history, duckdb, skipped)
     except OSError as error:

@@ -111,6 +111,12 @@ def why_no_days(folder):
     return f"there are no folders of days (YYYY-MM-DD) in {folder}: no job was recorded there"
 
 
+def check_days(folder, named):
+    """Raises Failure if the folder is the one that the user named, and has no folders of days: it is a wrong one."""
+    if folder == named and not days(folder):
+        raise Failure(why_no_days(folder))
+
+
 def files(folder, day, skipped):
     """The record files of a day, by node name."""
     path = f"{folder}/{day}"

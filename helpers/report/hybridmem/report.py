@@ -221,6 +221,7 @@ def read(options, config_program, engine_folder, chosen, wanted, skipped):
     sums = groups.Report(chosen or [views.TOTALS], options.top, options.by)
     if not options.history:
         folder = records.chosen_folder(options.records, config_program)
+        records.check_days(folder, options.records)
         if not records.days(folder):
             program.tell(NAME, records.why_no_days(folder))
         feed(folder, wanted, skipped, sums, bool(options.html))

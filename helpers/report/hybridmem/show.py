@@ -124,10 +124,10 @@ def why_not_yet(job, config_program, named):
 
 
 def why_none(job, folder, named):
-    """The exception for a job without a record in the folder. `named` is the folder of --records, if given. The
-    exception cannot say whether the job belongs to another user, runs on another node, or does not exist."""
-    if folder == named and not records.days(folder):
-        return records.Failure(records.why_no_days(folder))
+    """The exception for a job without a record in the folder. `named` is the folder of --records, if given: raises
+    Failure if it is a wrong one. The exception cannot say whether the job belongs to another user, runs on another
+    node, or does not exist."""
+    records.check_days(folder, named)
     return records.NoSuchJob(
         f"no record of job {job.text} that you may read: a job gets its record at the end of its epilog"
     )
