@@ -7,7 +7,7 @@ import os
 
 import pytest
 from collecting import END, Slurm, entry, leave, row
-from hybridmem import collect, failure, spool
+from hybridmem import collect, failure, moments, spool
 from makerecords import record, write
 
 
@@ -164,7 +164,7 @@ def test_an_entry_that_an_administrator_removes_meanwhile(bench):
 
 
 def test_an_entry_from_the_future(bench):
-    (name,) = leave(bench.folder, entry(end_s=END + 2 * collect.AHEAD_S))
+    (name,) = leave(bench.folder, entry(end_s=END + 2 * moments.AHEAD_S))
     bench.collect()
     assert bench.aside() == {name: "the job's end is in the future: look at the clock of slurmctld's host\n"}
 

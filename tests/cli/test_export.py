@@ -112,6 +112,20 @@ def test_errors_are_one_line(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.prom", "records"]
 
 
+def test_a_record_from_a_clock_that_was_ahead_is_left_out(tmp_path):
+    """A day ahead is still taken, as collect does. Else such a record would stay in each window."""
+    now = datetime.now(timezone.utc)
+    soon, late = ((now + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ") for hours in (23, 25))
+    write(tmp_path, record(1, end=soon), record(2, end=late), record(3, end="2099-01-01T00:00:00Z"))
+    done = export(tmp_path, "--since", "24h")
+    named = rf"{tmp_path}/{late[:10]}/n1.jsonl:[12], {tmp_path}/2099-01-01/n1.jsonl:1"
+    assert re.fullmatch(rf"hybridmem export: left out: 2 ahead of clock \({named}\)\n", done.stderr)
+    end = datetime.fromisoformat(soon.replace("Z", "+00:00")).timestamp()
+    found = samples(done.stdout)
+    assert found["last_job_end_timestamp_seconds",] == end
+    assert found["window_left_out_lines", "ahead_of_clock"] == 2
+
+
 def test_the_figures_are_those_of_the_records(tmp_path):
     write(
         tmp_path,
@@ -126,7 +140,7 @@ def test_the_figures_are_those_of_the_records(tmp_path):
     length = found.pop(("window_seconds",))
     assert abs(length - (datetime.now(timezone.utc) - datetime(2025, 1, 1, tzinfo=timezone.utc)).total_seconds()) < 600
     left_out = {key[1]: found.pop(key) for key in list(found) if key[0] == "window_left_out_lines"}
-    assert set(left_out) == {"torn", "foreign", "unknown_schema", "too_long", "unreadable_file", "duplicate"}
+    assert set(left_out) == {"torn", "foreign", "unknown_schema", "too_long", "unreadable_file", "duplicate", "ahead_of_clock"}
     assert not any(left_out.values())
     assert found == {
         ("window_jobs", "spill"): 2,
@@ -241,7 +255,8 @@ def test_lines_that_are_no_records_are_counted(tmp_path):
     (day / "n2.jsonl").mkdir()
     found = exported(tmp_path)
     assert found["window_jobs", "spill"] == 1
-    counts = {"torn": 1, "foreign": 2, "unknown_schema": 1, "too_long": 1, "unreadable_file": 0, "duplicate": 1}
+    counts = {"torn": 1, "foreign": 2, "unknown_schema": 1, "too_long": 1, "unreadable_file": 0}
+    counts |= {"duplicate": 1, "ahead_of_clock": 0}
     assert {key[1]: value for key, value in found.items() if key[0] == "window_left_out_lines"} == counts
     assert exported(tmp_path, node="n2")["window_left_out_lines", "unreadable_file"] == 1
 
@@ -272,7 +287,7 @@ def test_the_file_is_whole_at_any_time(tmp_path):
     def read():
         while not done.is_set():
             made = target.read_bytes()
-            if len(made) != size or not made.endswith(b'cause="duplicate"} 0\n'):
+            if len(made) != size or not made.endswith(b'cause="ahead_of_clock"} 0\n'):
                 torn.append(made)
 
     reader = threading.Thread(target=read)

@@ -12,7 +12,7 @@ import stat
 import time
 from pathlib import Path
 
-from . import commands, database, jobrecords, merge, program, settings, spool, summaries, words
+from . import commands, database, jobrecords, merge, moments, program, settings, spool, summaries, words
 from .failure import Failure
 
 NAME = "hybridmem-collect"
@@ -21,7 +21,6 @@ PASS_S = 30  # after which a pass stops early, so that entries that have come me
 TIDY_S = 3600  # between two removals of old files in the spool folder
 LOOK_S = 15  # between two looks at the files of a job's nodes
 FIRST_RETRY_S, LAST_RETRY_S = 30, 3600
-AHEAD_S = 24 * 3600  # slurmctld's clock may be ahead of ours by this much
 GIVE_UP_S = 24 * 3600  # seconds of an entry's own failures after which it is given up
 MOST_TOLD = 1000  # largest number of different messages that are remembered; further ones are not logged
 EPILOG = """\
@@ -158,7 +157,7 @@ class Collector:
 
     def work(self, name, visit):
         entry, now = self.spool.read(name), self.clock()
-        if entry["end_s"] > now + AHEAD_S:
+        if entry["end_s"] > now + moments.AHEAD_S:
             raise Hopeless("ahead", "the job's end is in the future: look at the clock of slurmctld's host")
         if visit.records is None:
             nodes = self.database.nodes(entry["nodes"])

@@ -22,6 +22,12 @@ collector of node_exporter never reads half of it. Exit status: 0, 1 when record
 written, 2 for wrong arguments."""
 
 
+class Skipped(records.Skipped):
+    """Also counts records of jobs that have not ended yet by our clock: they would stay in each window."""
+
+    CAUSES = (*records.Skipped.CAUSES, "ahead_of_clock")
+
+
 def node_name(text):
     if not NODE.fullmatch(text):
         raise argparse.ArgumentTypeError(f'"{text}" is no name of a node: letters, digits, ".", "_" and "-"')
@@ -53,9 +59,9 @@ def arguments():
     return parser
 
 
-def add_up(folder, node, period, skipped):
+def add_up(folder, node, period, now, skipped):
     """Sums up the node's metrics. Duplicate lines, from repeated epilogs, count once; records of other nodes do not
-    count."""
+    count, nor do those that are later than `now` can be."""
     window = metrics.Window()
     for day in filter(period.has_day, records.days(folder) if folder else []):
         path = f"{folder}/{day}/{node}.jsonl"
@@ -66,7 +72,9 @@ def add_up(folder, node, period, skipped):
             record = records.parse(line, path, number, skipped)
             if not record or not period.has(fields.text(record, "end")):
                 continue
-            if record["node"] != node:
+            if moments.is_ahead(fields.text(record, "end"), now):
+                skipped.add("ahead_of_clock", path, number)
+            elif record["node"] != node:
                 skipped.add("foreign", path, number)
             elif written.is_new(
                 fields.text(record, "cluster"), record["job_id"], fields.whole(record, "restart_count")
@@ -112,7 +120,7 @@ def has_records(folder, node):
 def main(config_program):
     options = arguments().parse_args()
     node = options.node or socket.gethostname().split(".")[0]
-    skipped = records.Skipped()
+    skipped = Skipped()
     now = datetime.now(timezone.utc)
     if options.since >= now:
         raise records.Failure(f"the window would begin in the future: {moments.plain(options.since.isoformat())} UTC")
@@ -122,7 +130,7 @@ def main(config_program):
             NAME,
             f"no record of node {node} in {folder}: no job ended there yet, or Slurm has another name for it (--node)",
         )
-    window = add_up(folder, node, moments.Period(options.since), skipped)
+    window = add_up(folder, node, moments.Period(options.since), now, skipped)
     program.tell_skipped(NAME, skipped)
     seconds = round((now - options.since).total_seconds())
     made = metrics.text(node, window.families(seconds, skipped.counts))

@@ -9,6 +9,7 @@ FORMS = "a date (2025-11-21), a time (2025-11-21T08:00:00Z) or an age (30min, 12
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _AGE = re.compile(r"(\d{1,18})(min|h|d|w)")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+AHEAD_S = 24 * 3600  # the clock of slurmctld's host, or of a node, may be ahead of ours by this much
 _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -56,6 +57,12 @@ def plain(text):
     """A record's time for people: UTC, in whole seconds; "?" if there is none."""
     moment = parse_time(text) if text else None
     return moment.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S") if moment else "?"
+
+
+def is_ahead(text, now):
+    """Is a record's time later than clocks that are ahead explain?"""
+    moment = parse_time(text) if text else None
+    return bool(moment) and moment > now + timedelta(seconds=AHEAD_S)
 
 
 def neighbours(day):
