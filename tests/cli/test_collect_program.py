@@ -258,10 +258,11 @@ def test_unreadable_records_name_the_group_to_join(tmp_path, monkeypatch):
         collect.check_records(tmp_path, "staff")
 
 
-def test_without_slurms_commands(site):
+@pytest.mark.parametrize("name", ["scontrol", "sacct", "sacctmgr"])
+def test_without_slurms_commands(site, name):
     leave(site.spool, entry())
-    (site.folder / "sacct").unlink()
-    assert site.once().stderr == f"hybridmem-collect: sacct is not in {site.folder}; it is tried again\n"
+    (site.folder / name).unlink()
+    assert site.once(status=1).stderr == f"hybridmem-collect: {name} is not in {site.folder}\n"
     assert site.left()
 
 

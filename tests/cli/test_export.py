@@ -140,7 +140,8 @@ def test_the_figures_are_those_of_the_records(tmp_path):
     length = found.pop(("window_seconds",))
     assert abs(length - (datetime.now(timezone.utc) - datetime(2025, 1, 1, tzinfo=timezone.utc)).total_seconds()) < 600
     left_out = {key[1]: found.pop(key) for key in list(found) if key[0] == "window_left_out_lines"}
-    assert set(left_out) == {"torn", "foreign", "unknown_schema", "too_long", "unreadable_file", "duplicate", "ahead_of_clock"}
+    causes = ("torn", "foreign", "unknown_schema", "too_long", "unreadable_file", "duplicate", "ahead_of_clock")
+    assert set(left_out) == set(causes)
     assert not any(left_out.values())
     assert found == {
         ("window_jobs", "spill"): 2,

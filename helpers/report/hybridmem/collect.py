@@ -285,8 +285,10 @@ def main(config_program):
     check_records(config.text("record_dir"), config.text("record_group"))
     folder = spool.Spool(config.text("spool_dir"))
     folder.open()
-    collector = Collector(config, folder, database.Database(field, options.slurm))
+    base = database.Database(field, options.slurm)
+    collector = Collector(config, folder, base)
     if options.once:
+        base.check()  # nobody would try again; a service goes on, as they may come with a file system
         collector.visit_each()
         return 0
     while True:

@@ -71,6 +71,11 @@ class Database:
     def __init__(self, field, folder=None):
         self.field, self.folder = field, folder
 
+    def check(self):
+        """Raises Failed if one of Slurm's commands is missing."""
+        for name in ("scontrol", "sacct", "sacctmgr"):
+            commands.find(name, self.folder)
+
     def nodes(self, text):
         """The names of the nodes in a list such as "n[1-3,7]". Raises Failed."""
         if nodenames.NAME.fullmatch(text):
