@@ -81,14 +81,26 @@ def node():
         (["end"], "end needs --job"),
         (["end", "--job", "1", "2"], "a word too many"),
         (["end", "--job", ""], "--job"),
-        (["reap", "--grace", "1s"], '--grace: "1s"'),
-        (["reap", "--now"], "--now"),
-        (["reap", "--wait=1"], "--wait"),
     ],
 )
 def test_wrong_arguments(words, text):
     done = as_root(PROGRAM, *words, check=False)
     assert done.returncode == 2 and text in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--grace", "1s"], '--grace: "1s" is not a number of 0 to 2147483647'),
+        (["--now"], "unrecognized option '--now'. Try 'hybridmem reap --help'."),
+        (["--wait=1"], "option '--wait=1' takes no argument. Try 'hybridmem reap --help'."),
+        (["x"], "unexpected word 'x'. Try 'hybridmem reap --help'."),
+        (["--config", "/nonexist"], "/nonexist: No such file or directory"),
+    ],
+)
+def test_reap_speaks_as_other_commands(words, said):
+    done = as_root(PROGRAM, "reap", *words, check=False)
+    assert (done.returncode, done.stderr) == (2, f"hybridmem reap: {said}\n")
 
 
 @pytest.mark.parametrize(("verb", "name"), [("reap", "hybridmem reap"), ("end", "hybridmem-job")])

@@ -20,6 +20,7 @@
 
 #include "base/output.h"
 #include "base/size.h"
+#include "base/words.h"
 #include "begin.h"
 #include "core/config/lookup.h"
 #include "finish.h"
@@ -74,9 +75,6 @@ static const struct option options[] = {
     {"het-job", required_argument, NULL, HET_JOB},
     {"end-time", required_argument, NULL, END_TIME},
     {"exit-status", required_argument, NULL, EXIT_STATUS},
-    {"grace", required_argument, NULL, GRACE},
-    {"boot", no_argument, NULL, BOOT},
-    {"wait", no_argument, NULL, WAIT},
     {"help", no_argument, NULL, HELP},
     {0},
 };
@@ -107,9 +105,52 @@ static const char help_text[] = "  --grace SECONDS  how long a dead job waits fo
                                 "                   minutes for file systems that are in use\n"
                                 "  --cluster NAME   look only for DAX file systems of this cluster, unless\n"
                                 "                   hybridmem.conf names one (default: of any cluster)\n"
-                                "  --config FILE    instead of the installed hybridmem.conf\n"
-                                "  --help           this text\n\n"
-                                "Exit status: 0; 2 for wrong arguments, or a user other than root.\n";
+                                "  --config FILE    instead of the installed hybridmem.conf\n";
+
+static const char status_text[] = "\nExit status: 0; 2 for wrong arguments, or a user other than root.\n";
+
+static void print_reap_help(void)
+{
+    printf("%s%s"
+           "  -h, --help       this text\n"
+           "  -V, --version    the version\n%s",
+           reap_text, help_text, status_text);
+}
+
+static int take_grace(void *data, const char *text, struct hm_error *error)
+{
+    struct arguments *arguments = data;
+    arguments->given[GRACE] = true;
+    return hm_size_parse_number(text, 0, INT32_MAX, &arguments->number[GRACE], error);
+}
+
+/* Reads the arguments of reap, which people call: it speaks as the other commands of hybridmem. Returns -1 to go on, or
+ * the exit status. */
+static int parse_reap(int argc, char **argv, struct arguments *arguments)
+{
+    const char *config = NULL;
+    const struct hm_word table[] = {
+        {"config", .path = &config},
+        {"cluster", .text = &arguments->word[CLUSTER]},
+        {"node", .text = &arguments->word[NODE]},
+        {"boot", .flag = &arguments->given[BOOT]},
+        {"wait", .flag = &arguments->given[WAIT]},
+        {"grace", .take = take_grace},
+    };
+    const struct hm_words words = {"reap", print_reap_help, table, sizeof(table) / sizeof(table[0]), arguments};
+    int status = hm_words_parse(argc, argv, &words);
+    if (status >= 0)
+        return status;
+    if (optind < argc)
+        return hm_words_refuse(&words, argv[optind]);
+    if (config && access(config, R_OK) != 0) {
+        fprintf(stderr, "hybridmem reap: %s: %s\n", config, strerror(errno));
+        return HM_WORDS_BAD;
+    }
+    if (config)
+        arguments->word[CONFIG] = config;
+    return -1;
+}
 
 static int usage(const char *why)
 {
@@ -118,20 +159,20 @@ static int usage(const char *why)
 }
 
 /*
- * Only wrong values of the arguments that say which job it is (and --grace) are an error. All others come from Slurm's
+ * Only wrong values of the arguments that say which job it is are an error. All others come from Slurm's
  * environment, and a wrong one is ignored: it must not fail a prolog or epilog.
  */
 static int take(struct arguments *arguments, int id, const char *name, const char *text)
 {
     struct hm_error error = {0};
-    uint64_t most = id == EXIT_STATUS || id == GRACE ? INT32_MAX : UINT32_MAX;
+    uint64_t most = id == EXIT_STATUS ? INT32_MAX : UINT32_MAX;
     arguments->given[id] = true;
     if (id < N_WORDS)
         arguments->word[id] = text;
     else if (id < BOOT && hm_size_parse_number(text, 0, most, &arguments->number[id], &error) != 0) {
         fprintf(stderr, "error: --%s: %s\n", name, error.text);
         arguments->given[id] = false;
-        return id == JOB || id == UID || id == GID || id == GRACE ? -1 : 0;
+        return id == JOB || id == UID || id == GID ? -1 : 0;
     }
     return 0;
 }
@@ -245,20 +286,22 @@ int main(int argc, char **argv)
         command++;
     if (argc < 2 || command == sizeof(commands) / sizeof(*commands))
         return usage("the first word is begin, end, reap or lookup");
-    optind = 2;
+    bool is_reap = commands[command].run == reap;
+    int status = is_reap ? parse_reap(argc - 1, argv + 1, &arguments) : -1;
+    if (status >= 0)
+        return status;
+    optind = is_reap ? argc : 2;
     for (int id; (id = getopt_long(argc, argv, "", options, &index)) != -1;)
         if (id == '?' || take(&arguments, id, options[index].name, optarg) != 0)
             return 2;
     if (arguments.given[HELP]) {
-        bool is_reap = commands[command].run == reap;
-        printf("%s%s", is_reap ? reap_text : usage_text, help_text);
-        return hm_output_end(is_reap ? "hybridmem reap" : "hybridmem-job", 0, 0);
+        printf("%s%s  --help           this text\n%s", usage_text, help_text, status_text);
+        return hm_output_end("hybridmem-job", 0, 0);
     }
     if (optind < argc)
         return usage("there is a word too many");
     if (geteuid() != 0) {
-        fprintf(stderr, "%s: only root may run this\n",
-                commands[command].run == reap ? "hybridmem reap" : "hybridmem-job");
+        fprintf(stderr, "%s: only root may run this\n", is_reap ? "hybridmem reap" : "hybridmem-job");
         return 2;
     }
     if (hm_config_read(arguments.word[CONFIG], false, &config, &error) != 0) {
@@ -272,7 +315,7 @@ int main(int argc, char **argv)
      * Slurm waits for begin and end, so they have a time limit: a file system that hangs must not block the node. Reap
      * completes what the limit cuts short.
      */
-    if (commands[command].run != reap)
+    if (!is_reap)
         hm_hooklimit_begin();
     else
         config.fsdax_wipe_limit_s = 0; /* no limit, as nobody waits for reap */
