@@ -69,8 +69,7 @@ int hm_size_parse_duration(const char *text, uint64_t *milliseconds, struct hm_e
     if (status == ERANGE)
         return hm_fail(error, ERANGE, "\"%.40s\" is too long a time", text);
     if (status && *text && !text[strspn(text, "0123456789")])
-        return hm_fail(error, EINVAL, "\"%.40s\" has no unit: write ms, s, min or h after it, as in %.40ss", text,
-                       text);
+        return hm_fail(error, EINVAL, "\"%.40s\" has no unit: write ms, s, min or h after it, as in 10s", text);
     if (status)
         return hm_fail(error, EINVAL, "\"%.40s\" is not a time: write digits and ms, s, min or h, as in 10s", text);
     return 0;

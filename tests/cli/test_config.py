@@ -57,6 +57,12 @@ def test_wrong_usage(words):
     assert helper("hybridmem-config", *words, status=2).stderr.endswith("Try 'hybridmem config --help'.\n")
 
 
+@pytest.mark.parametrize(("words", "wrong"), [(["chekc"], "chekc"), (["check", "show"], "show")])
+def test_a_wrong_word_is_named(words, wrong):
+    said = helper("hybridmem-config", *words, status=2).stderr
+    assert said == f"hybridmem config: unexpected word '{wrong}'. Try 'hybridmem config --help'.\n"
+
+
 def test_a_path_that_root_does_not_take_is_explained(tmp_path):
     (tmp_path / "b.conf").touch()
     done = helper("hybridmem-config", "check", "--file-only", "--config", "b.conf", status=1, cwd=tmp_path)

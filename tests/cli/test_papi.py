@@ -80,7 +80,7 @@ def readings(text):
         (["--list", "--count=1"], "--interval, --ask, --count and --event go with --read"),
         (["--list", CLOCK], "--interval, --ask, --count and --event go with --read"),
         (["--read", "--ask", "--interval=1s"], "--ask or --interval, not both"),
-        (["--read", "--interval=1"], '--interval: "1" has no unit: write ms, s, min or h after it, as in 1s'),
+        (["--read", "--interval=1"], '--interval: "1" has no unit: write ms, s, min or h after it, as in 10s'),
         (["--read", "--interval=9ms"], '--interval: "9ms" is not a time of 10ms to 1h'),
         (["--read", "--interval=2h"], '--interval: "2h" is not a time of 10ms to 1h'),
         (["--read", "--count=0"], '--count: "0"'),

@@ -22,7 +22,7 @@ def top(*words, job=None):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--interval", "5"], '--interval: "5" has no unit: write ms, s, min or h after it, as in 5s\n'),
+        (["--interval", "5"], '--interval: "5" has no unit: write ms, s, min or h after it, as in 10s\n'),
         (["--interval", "fast"], '--interval: "fast" is not a time: write digits and ms, s, min or h, as in 10s\n'),
         (["--interval", "10ms"], '--interval: "10ms" is not a time of 100ms to 1h\n'),
         (["--interval", "2h"], '--interval: "2h" is not a time of 100ms to 1h\n'),

@@ -55,7 +55,11 @@ static int parse_options(int argc, char **argv, struct options *options)
         return status;
     options->command = optind < argc ? argv[optind] : "";
     bool is_show = strcmp(options->command, "show") == 0;
-    if (optind + 1 != argc || (!is_show && strcmp(options->command, "check") != 0)) {
+    if (optind < argc && !is_show && strcmp(options->command, "check") != 0)
+        return hm_words_refuse(&words, options->command);
+    if (optind + 1 < argc)
+        return hm_words_refuse(&words, argv[optind + 1]);
+    if (optind == argc) {
         fputs("hybridmem config: say what to do, check or show. Try 'hybridmem config --help'.\n", stderr);
         return EXIT_BAD;
     }

@@ -151,8 +151,8 @@ static void test_durations(void **state)
     } rows[] = {{"0s", 0}, {"250ms", 250}, {"1s", 1000}, {"10min", 600000}, {"2h", 7200000}};
     static const struct {
         const char *text, *said;
-    } unitless[] = {{"1", "has no unit: write ms, s, min or h after it, as in 1s"},
-                    {"0", "has no unit: write ms, s, min or h after it, as in 0s"}};
+    } unitless[] = {{"1", "has no unit: write ms, s, min or h after it, as in 10s"},
+                    {"0", "has no unit: write ms, s, min or h after it, as in 10s"}};
     uint64_t milliseconds;
     (void)state;
     for (size_t i = 0; i < N_ROWS(wrong); i++) {
