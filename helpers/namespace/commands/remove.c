@@ -89,14 +89,24 @@ static void add(struct hm_error *all, const char *text)
     hm_fail(all, EIO, "%s%s%s", before.text, before.text[0] ? "; " : "", text);
 }
 
+/* List the namespaces of all owners. Returns how many (free the array), or -1. */
+static int list_owned(struct hm_namespace **owned, struct hm_error *error)
+{
+    struct hm_pmem *pmem = NULL;
+    *owned = NULL;
+    int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, owned, error) : -1;
+    int number = errno;
+    hm_pmem_close(pmem);
+    errno = number;
+    return n;
+}
+
 /* Find the namespaces to remove. Returns how many (free the array), or -1. */
 static int find_chosen(const struct choice *choice, struct hm_namespace **chosen, struct hm_error *error)
 {
-    struct hm_pmem *pmem = NULL;
-    struct hm_namespace *owned = NULL;
+    struct hm_namespace *owned;
     int count = 0;
-    int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, &owned, error) : -1;
-    hm_pmem_close(pmem);
+    int n = list_owned(&owned, error);
     if (n >= 0)
         hm_wiped_tidy(owned, n);
     *chosen = n > 0 ? calloc((size_t)n, sizeof(**chosen)) : NULL;
@@ -180,13 +190,47 @@ static void detach_all(const struct hm_namespace *chosen, int n, struct left *le
             memcpy(left->detached, names, sizeof(names));
 }
 
+static const struct hm_namespace *find_owned(const struct hm_namespace *owned, int n, const struct hm_owner *owner)
+{
+    for (int i = 0; i < n; i++)
+        if (hm_owner_is_equal(&owned[i].owner, owner))
+            return &owned[i];
+    return NULL;
+}
+
+/*
+ * Look at the chosen namespaces again after others could have the lock: what they removed is dropped, and the kernel
+ * may have given its device to another owner's. Returns how many are left. If that cannot be said, all are added to
+ * `left`.
+ */
+static int look_again(struct hm_namespace *chosen, int n, struct left *left)
+{
+    struct hm_namespace *owned;
+    struct hm_error why = {{0}}, one;
+    int count = 0, n_owned = list_owned(&owned, &why);
+    bool is_late = n_owned < 0 && hm_is_shortage(errno);
+    left->is_late = left->is_late || is_late;
+    left->has_failed = left->has_failed || (n_owned < 0 && !is_late);
+    for (int i = 0; i < n; i++) {
+        const struct hm_namespace *now = find_owned(owned, n_owned, &chosen[i].owner);
+        if (now) {
+            chosen[count++] = *now;
+        } else if (n_owned < 0) {
+            hm_fail(&one, EIO, "%s is left: %s", chosen[i].name, why.text);
+            add(&left->text, one.text);
+        }
+    }
+    free(owned);
+    return count;
+}
+
 /* Try until all are removed or the patience is over. Others can take the lock between tries. Returns how many are in
  * use. */
 static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace_request *request, struct left *left)
 {
     const double detach_s = hm_clock_s(CLOCK_MONOTONIC) + request->detach_s;
     uint64_t since_ns = request->since_ns ? request->since_ns : hm_clock_ns(CLOCK_MONOTONIC);
-    bool is_to_detach = request->detaches;
+    bool is_to_detach = request->detaches, goes_on;
     do {
         n = try_each(chosen, n, left);
         if (n > 0 && is_to_detach && hm_clock_s(CLOCK_MONOTONIC) >= detach_s) {
@@ -194,7 +238,10 @@ static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace
             is_to_detach = false;
             n = try_each(chosen, n, left); /* the patience may be over */
         }
-    } while (n > 0 && hm_lock_pause(request->lock, &since_ns, request->patience_s));
+        goes_on = n > 0 && hm_lock_pause(request->lock, &since_ns, request->patience_s);
+        if (n > 0)
+            n = look_again(chosen, n, left); /* also without the lock: add_busy names who has the device */
+    } while (n > 0 && goes_on);
     return n;
 }
 

@@ -119,6 +119,8 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *rest)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fake.lock);
     int other = open(path, O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+    if (fake.at_pause)
+        fake.at_pause();
     close(other);
     return 0;
 }
@@ -279,7 +281,8 @@ int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm
 {
     (void)pmem;
     struct there *one = find(owner);
-    assert_non_null(one);
+    if (!one)
+        return 0;
     int marked = 0;
     for (int i = 0; i < fake.n_there; i++)
         marked += fake.there[i].mark == MARK_THERE;

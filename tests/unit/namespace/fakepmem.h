@@ -30,19 +30,20 @@ struct there {
 
 struct fake {
     struct there there[MOST];
-    int n_there, pauses; /* pauses: of 100 ms each */
-    uint64_t now_ms;     /* CLOCK_MONOTONIC; pauses and tries take time */
-    unsigned try_ms;     /* how long a try to remove a namespace takes */
-    bool detach_hangs;   /* each detach takes all the time that it has, and fails */
-    int lock;            /* descriptor of the held lock */
-    int fails_on;        /* socket whose mkfs fails; -1: none */
-    int no_mark_on;      /* socket whose mark cannot be written; -1: none */
-    int no_pmem_by;      /* errno with which hm_pmem_open fails; 0: it succeeds */
-    bool ends_at_boot;   /* another mode of the memory was asked for */
-    bool stays;          /* new namespaces of jobs cannot be removed */
-    bool is_policy_left; /* the kernel's policy for new memory cannot be put back */
-    int released;        /* how often the policy was to be put back */
-    uint64_t fs_bytes;   /* arguments of the last hm_mkfs_run */
+    int n_there, pauses;    /* pauses: of 100 ms each */
+    uint64_t now_ms;        /* CLOCK_MONOTONIC; pauses and tries take time */
+    unsigned try_ms;        /* how long a try to remove a namespace takes */
+    bool detach_hangs;      /* each detach takes all the time that it has, and fails */
+    int lock;               /* descriptor of the held lock */
+    int fails_on;           /* socket whose mkfs fails; -1: none */
+    int no_mark_on;         /* socket whose mark cannot be written; -1: none */
+    int no_pmem_by;         /* errno with which hm_pmem_open fails; 0: it succeeds */
+    bool ends_at_boot;      /* another mode of the memory was asked for */
+    bool stays;             /* new namespaces of jobs cannot be removed */
+    bool is_policy_left;    /* the kernel's policy for new memory cannot be put back */
+    void (*at_pause)(void); /* another process that has the lock in each pause; NULL: there is none */
+    int released;           /* how often the policy was to be put back */
+    uint64_t fs_bytes;      /* arguments of the last hm_mkfs_run */
     bool fs_is_kept;
     int marked;                       /* largest number of marks that were there while a namespace was removed */
     int looks, first_mounts, revived; /* calls of hm_look_mount, hm_first_mount and hm_pmem_revive */

@@ -221,6 +221,57 @@ static void test_all_marks_go_before_the_first_namespace(void **state)
     assert_int_equal(fake.marked, 0);
 }
 
+/* Another process removes what is waited for, and makes user 2000's namespace, which gets the same device. */
+static void give_device_to_another(void)
+{
+    char device[sizeof(fake.there[0].namespace.device)];
+    memcpy(device, fake.there[0].namespace.device, sizeof(device));
+    fake.n_there = 0;
+    struct there *other = fake_keep(2000, 9, 0, GIB);
+    memcpy(other->namespace.device, device, sizeof(device));
+    other->detached_after = -1;
+    fake.at_pause = NULL;
+}
+
+static void test_a_device_that_is_anothers_by_now_is_left_alone(void **state)
+{
+    for (int of_user = 0; of_user < 2; of_user++) {
+        assert_int_equal(fake_end(state), 0);
+        assert_int_equal(fake_begin(state), 0);
+        const struct hm_namespace_request request = {.cluster = "c",
+                                                     .job_id = of_user ? 0 : 7,
+                                                     .uid = of_user ? 1001 : 0,
+                                                     .patience_s = 2,
+                                                     .detaches = true,
+                                                     .detach_s = 1,
+                                                     .lock = fake.lock};
+        if (of_user)
+            fake_keep(1001, 5, 0, GIB)->busy = ALWAYS;
+        else
+            fake_add(7, 0, ALWAYS, false);
+        fake.at_pause = give_device_to_another;
+        assert_int_equal(hm_namespace_destroy(&config, &request, &error), HM_NAMESPACE_DONE);
+        assert_int_equal(fake.n_there, 1);
+        assert_int_equal(fake.there[0].mark, MARK_THERE);
+        assert_int_equal(fake.there[0].detached_after, -1);
+    }
+}
+
+static void fail_to_look(void)
+{
+    fake.no_pmem_by = EMFILE;
+}
+
+static void test_a_look_after_a_pause_that_fails_is_for_a_later_try(void **state)
+{
+    (void)state;
+    fake_add(7, 0, ALWAYS, false);
+    fake.at_pause = fail_to_look;
+    assert_int_equal(destroy(2, false, 0), HM_NAMESPACE_LATE);
+    assert_string_equal(error.text, "job7.0 is left: no libndctl");
+    assert_int_equal(fake.pauses, 1);
+}
+
 /* Run a reap, and read what it prints on standard error. */
 static int reap_heard(const char *living, char *heard, size_t size)
 {
@@ -337,6 +388,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_undo_has_a_patience_of_its_own, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_mark_goes_once_its_namespace_is_free, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_all_marks_go_before_the_first_namespace, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_a_device_that_is_anothers_by_now_is_left_alone, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_a_look_after_a_pause_that_fails_is_for_a_later_try, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_reap_puts_back_the_policy_for_new_memory, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_all_is_made_or_nothing, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_nothing_is_made_that_the_next_boot_ends, begin, fake_end),
