@@ -48,6 +48,13 @@ def reap(living="", **options):
     return namespace("reap", living=living, **options)
 
 
+def let_it_be_overdue():
+    """Makes it ten minutes since a reap found what is past its age: only then the next one wipes it."""
+    notes = Path("/run/hybridmem/root/node/overdue")
+    if notes.exists():
+        notes.write_text(re.sub(r"^\d+", "0", notes.read_text(), flags=re.MULTILINE))
+
+
 def keep(uid, mib, sockets="0", **options):
     """As create(), for a user who keeps the file systems."""
     return create(1, mib, sockets, command="create --keep", uid=uid, **options)

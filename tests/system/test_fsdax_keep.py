@@ -19,6 +19,7 @@ from namespaces import (
     destroy_kept,
     job_with_file_systems,
     keep,
+    let_it_be_overdue,
     mark_all_over,
     ours,
     room,
@@ -127,6 +128,8 @@ def test_what_is_kept_is_removed_at_its_age_but_not_while_a_job_has_it(steps):
         with job_with_file_systems(script, "-n1", KEEP) as (job_id, _):
             assert slurm.output(job_id).strip() == kept[0]["kept_until"]
             slurm.put(f"{CONFIG}fsdax_keep_age = 60s\n", slurm.CONFIG)
+            slurm.run("hybridmem reap")
+            let_it_be_overdue()
             slurm.run("hybridmem reap")
             assert [one["uuid"] for one in by_socket(ours())] == [one["uuid"] for one in kept]
             step = f"srun --jobid={job_id} --overlap bash -c 'cat $HYBRIDMEM_FSDAX_DIR/file'"

@@ -77,7 +77,7 @@ def test_a_jobs_name_forges_no_cpus():
 
 
 def test_an_older_kernel_refuses_unless_the_site_trusts_its_users():
-    with slurm.configured(""), epilogs_over():
+    with slurm.configured("\n"), epilogs_over():
         check_job_refused(SIZE, "use Linux 6.15 or later, or say fsdax_trust = yes if the users of fsdax trust each")
         lines = slurm.run("hybridmem namespace check", check=False).stdout.splitlines()
         assert [line for line in lines if line.startswith("error kernel: Linux ")], lines

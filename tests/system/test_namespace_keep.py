@@ -17,6 +17,7 @@ from namespaces import (
     destroy_kept,
     keep,
     killed_before_each_step,
+    let_it_be_overdue,
     mark_all_over,
     mounted,
     namespace,
@@ -129,6 +130,9 @@ def test_the_age_is_counted_from_the_minute_in_the_label():
         reap(f"u{ALICE}")
         reap(config="/run/none.conf")  # no configuration says how old it may become
         assert len(ours()) == 1
+        reap()
+        assert len(ours()) == 1
+        let_it_be_overdue()
         reap()
         assert (ours() == []) == goes
         destroy_kept(ALICE)

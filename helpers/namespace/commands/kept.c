@@ -9,6 +9,7 @@
 #include "base/rundir.h"
 #include "namespace/mount/firstmount.h"
 #include "namespace/pmem/keep.h"
+#include "namespace/pmem/overdue.h"
 
 static int by_socket(const void *a, const void *b)
 {
@@ -109,10 +110,12 @@ int hm_kept_find(const struct hm_config *config, const struct hm_namespace_reque
     bool is_over = false, lacks_device = false;
     if (list(request, cluster, true, kept, error) != 0)
         return -1;
+    char *notes = hm_overdue_read(config);
     for (int i = 0; i < kept->n; i++) {
-        is_over = is_over || hm_keep_is_over(config, &kept->namespace[i].owner, time(NULL));
+        is_over = is_over || hm_overdue_is_due(config, notes, &kept->namespace[i], time(NULL));
         lacks_device = lacks_device || !kept->namespace[i].device[0];
     }
+    free(notes);
     if (is_over)
         return discard(request, cluster, "is past its age", kept, error);
     if (lacks_device && list(request, cluster, false, kept, error) != 0)

@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "namespace/mount/detach.h"
 #include "namespace/mount/holders.h"
-#include "namespace/pmem/keep.h"
 #include "namespace/pmem/lock.h"
 #include "namespace/pmem/mark.h"
+#include "namespace/pmem/overdue.h"
 #include "namespace/pmem/wiped.h"
 #include "namespace/ram/autoonline.h"
 #include "namespace/ram/blocks.h"
@@ -32,6 +32,7 @@ struct choice {
      * its age. */
     const char *living;
     const struct hm_config *config; /* gives the age */
+    const char *notes;              /* of what earlier reaps have found past its age */
     int64_t now_s;
 };
 
@@ -67,7 +68,7 @@ static bool is_chosen(const struct choice *choice, const struct hm_namespace *ow
         return hm_owner_is_of_user(owner, choice->cluster, choice->uid);
     if (!hm_owner_is_of_cluster(owner, choice->cluster) || hm_living_has(choice->living, owner))
         return false;
-    return owner->kind == HM_OWNER_JOB || hm_keep_is_over(choice->config, owner, choice->now_s) ||
+    return owner->kind == HM_OWNER_JOB || hm_overdue_is_due(choice->config, choice->notes, one, choice->now_s) ||
            is_rest(owned, n, one);
 }
 
@@ -101,14 +102,25 @@ static int list_owned(struct hm_namespace **owned, struct hm_error *error)
     return n;
 }
 
+/* Note what is past its age. A reap that cannot note it removes the rest all the same. */
+static void note_overdue(const struct choice *choice, const struct hm_namespace *owned, int n)
+{
+    struct hm_error why;
+    if (choice->whose == OF_NOBODY &&
+        hm_overdue_note(choice->config, choice->notes, owned, n, choice->now_s, &why) != 0)
+        fprintf(stderr, "hybridmem namespace: what is past its age stays: %s\n", why.text);
+}
+
 /* Find the namespaces to remove. Returns how many (free the array), or -1. */
 static int find_chosen(const struct choice *choice, struct hm_namespace **chosen, struct hm_error *error)
 {
     struct hm_namespace *owned;
     int count = 0;
     int n = list_owned(&owned, error);
-    if (n >= 0)
+    if (n >= 0) {
         hm_wiped_tidy(owned, n);
+        note_overdue(choice, owned, n);
+    }
     *chosen = n > 0 ? calloc((size_t)n, sizeof(**chosen)) : NULL;
     if (n > 0 && !*chosen)
         n = hm_fail(error, ENOMEM, "no memory for %d namespaces", n);
@@ -314,9 +326,15 @@ int hm_namespace_reap(const struct hm_config *config, const struct hm_namespace_
     char *living = hm_living_read(request->living, error);
     if (!living)
         return HM_NAMESPACE_REFUSED;
-    const struct choice choice = {
-        .cluster = request->cluster, .whose = OF_NOBODY, .living = living, .config = config, .now_s = time(NULL)};
+    char *notes = hm_overdue_read(config);
+    const struct choice choice = {.cluster = request->cluster,
+                                  .whose = OF_NOBODY,
+                                  .living = living,
+                                  .config = config,
+                                  .notes = notes,
+                                  .now_s = time(NULL)};
     int status = remove_chosen(&choice, request, error);
+    free(notes);
     free(living);
     return status;
 }

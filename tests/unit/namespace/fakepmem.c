@@ -127,7 +127,7 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *rest)
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
-    if (clock != CLOCK_MONOTONIC)
+    if (clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME)
         return __real_clock_gettime(clock, time);
     *time = (struct timespec){.tv_sec = (time_t)(fake.now_ms / 1000), .tv_nsec = (long)(fake.now_ms % 1000) * 1000000};
     return 0;

@@ -31,7 +31,7 @@ struct there {
 struct fake {
     struct there there[MOST];
     int n_there, pauses;    /* pauses: of 100 ms each */
-    uint64_t now_ms;        /* CLOCK_MONOTONIC; pauses and tries take time */
+    uint64_t now_ms;        /* CLOCK_MONOTONIC and CLOCK_BOOTTIME; pauses and tries take time */
     unsigned try_ms;        /* how long a try to remove a namespace takes */
     bool detach_hangs;      /* each detach takes all the time that it has, and fails */
     int lock;               /* descriptor of the held lock */

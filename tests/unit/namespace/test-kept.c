@@ -15,7 +15,9 @@
 
 #include "fakepmem.h"
 #include "namespace/pmem/mark.h"
+#include "namespace/pmem/overdue.h"
 #include "unit/lib/rows.h"
+#include "unit/lib/scratch.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define MIDNIGHT 1764374400 /* 2025-11-29 */
@@ -41,6 +43,8 @@ static int begin(void **state)
     hm_config_defaults(&config);
     config.fsdax_trust = true; /* so that any kernel is accepted (hm_dax_kernel_check) */
     snprintf(config.path, sizeof(config.path), "/etc/hybridmem.conf");
+    scratch_remove(scratch_path("run"));
+    snprintf(config.run_dir, sizeof(config.run_dir), "%s", scratch_path("run"));
     config.keep_percent = 50;
     config.keep_age_s = 2 * 3600;
     now = MIDNIGHT + 59;
@@ -67,6 +71,14 @@ static int reap(const char *living)
 {
     struct hm_namespace_request request = {.living = living, .patience_s = 1, .lock = fake.lock};
     return hm_namespace_reap(&config, &request, &error);
+}
+
+/* A reap notes what is past its age; the second one, late enough, wipes it. */
+static int reap_twice(const char *living)
+{
+    int status = reap(living);
+    fake.now_ms += HM_OVERDUE_S * 1000;
+    return status == HM_NAMESPACE_DONE ? reap(living) : status;
 }
 
 static int destroy(uint32_t uid)
@@ -194,7 +206,7 @@ static void test_what_is_damaged_is_left_alone(void **state)
     assert_int_equal(reap(""), HM_NAMESPACE_DONE);
     assert_int_equal(fake.n_there, 1);
     now += 2 * 3600;
-    assert_int_equal(reap(""), HM_NAMESPACE_DONE);
+    assert_int_equal(reap_twice(""), HM_NAMESPACE_DONE);
     assert_int_equal(fake.n_there, 0);
 }
 
@@ -244,20 +256,62 @@ static void test_the_age(void **state)
         fake_add(12, 1, 0, false);
         now = MIDNIGHT + rows[i].later_s;
         config.path[0] = rows[i].is_known ? '/' : '\0';
-        assert_int_equal(reap(rows[i].living), HM_NAMESPACE_DONE);
+        assert_int_equal(reap_twice(rows[i].living), HM_NAMESPACE_DONE);
         bool is_left = fake.n_there > 0 && fake.there[0].namespace.owner.kind == HM_OWNER_USER;
         if (is_left != rows[i].is_left)
             fail_msg("row %zu", i);
         assert_int_equal(fake.n_there, (int)is_left + (strcmp(rows[i].living, "12.0") == 0));
     }
-    /* A set past its age is not given out any more, even before a reap. */
-    config.path[0] = '/';
-    fake.n_there = 0;
+}
+
+/* A set that is overdue is not given out any more, even before the second reap. */
+static void test_what_is_overdue_is_made_anew(void **state)
+{
+    (void)state;
     fake_keep(1001, MINUTE, 0, 64 * MIB);
     now = MIDNIGHT + 7200;
+    assert_int_equal(reap(""), HM_NAMESPACE_DONE);
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.there[0].namespace.owner.minute, MINUTE);
+    fake.now_ms += HM_OVERDUE_S * 1000;
     assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_DONE);
     assert_int_equal(fake.n_there, 1);
     assert_int_equal(fake.there[0].namespace.owner.minute, MINUTE + 120);
+}
+
+/* A clock that is ahead, or an age that is too short, wipes nothing if it was so at one reap only, or for less than ten
+ * minutes. */
+static void test_a_moments_error_wipes_nothing(void **state)
+{
+    static const struct {
+        int64_t ahead_s[3]; /* the clock's error at three reaps */
+        uint64_t apart_s;   /* the time between them */
+        const char *notes;  /* before; NULL: none */
+        bool is_left;
+    } rows[] = {
+        {{86400, 86400, 86400}, 299, NULL, true},    {{86400, 86400, 86400}, 300, NULL, false},
+        {{86400, 0, 86400}, 600, NULL, true},        {{0, 86400, 0}, 600, NULL, true},
+        {{86400, 0, 0}, 1, "0 user1001.0\n", false}, {{86400, 0, 0}, 1, "0 user1001.00\n", true},
+        {{86400, 0, 0}, 1, "-1 user1001.0\n", true}, {{86400, 0, 0}, 1, "99999999999 user1001.0\n", true},
+        {{86400, 0, 0}, 1, "0 user1001.0 ", true},   {{86400, 0, 0}, 1, "\n\n0\n \n0 user1001.0", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        fake.n_there = 0;
+        fake_keep(1001, MINUTE, 0, GIB);
+        assert_int_equal(reap(""), HM_NAMESPACE_DONE);
+        if (rows[i].notes)
+            scratch_write(scratch_path("run/root/node/overdue"), rows[i].notes);
+        for (int j = 0; j < 3; j++) {
+            now = MIDNIGHT + rows[i].ahead_s[j];
+            assert_int_equal(reap(""), HM_NAMESPACE_DONE);
+            fake.now_ms += rows[i].apart_s * 1000;
+        }
+        if ((fake.n_there == 1) != rows[i].is_left)
+            fail_msg("row %zu", i);
+        now = MIDNIGHT;
+        assert_int_equal(reap(""), HM_NAMESPACE_DONE); /* forgets the notes */
+    }
 }
 
 static void test_an_unfinished_set_is_reaped_as_a_whole(void **state)
@@ -341,10 +395,12 @@ int main(void)
         TEST(test_what_is_still_in_use_is_refused_for_now),
         TEST(test_a_device_that_comes_back_is_used),
         TEST(test_the_age),
+        TEST(test_what_is_overdue_is_made_anew),
+        TEST(test_a_moments_error_wipes_nothing),
         TEST(test_an_unfinished_set_is_reaped_as_a_whole),
         TEST(test_all_is_finished_or_nothing_is_made),
         TEST(test_what_is_in_use_keeps_its_mark),
         TEST(test_nothing_is_kept_without_a_share),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

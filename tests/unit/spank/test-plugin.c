@@ -191,7 +191,7 @@ static void a_configuration_that_is_named_must_be_there(void **state)
         unlink(word + strlen("config="));
         assert_non_null(strstr(load_with(word), word));
         assert_non_null(strstr(said, "there is no such file: the built-in values are used"));
-        scratch_write(word + strlen("config="), "");
+        scratch_write(word + strlen("config="), "\n");
         assert_string_equal(load_with(word), "");
     }
 }
@@ -251,7 +251,7 @@ static void the_hooks_hand_on_what_slurmd_knows(void **state)
     int n = snprintf(word, sizeof(word), "config=%s", scratch_path("hybridmem.conf"));
     const char *config = word + strlen("config=");
     assert_true(n < (int)sizeof(word));
-    scratch_write(config, "");
+    scratch_write(config, "\n");
     context = S_CTX_JOB_SCRIPT;
     for (size_t i = 0; i < N_ROWS(variables); i++)
         setenv(variables[i][0], variables[i][1], 1);
