@@ -176,12 +176,19 @@ int hm_ledger_write(const struct hm_config *config, const struct hm_job *job, st
     return result;
 }
 
+/* Reads the next name of a folder. Returns NULL at the end, with errno 0, or after an error, with its errno. */
+static struct dirent *next_name(DIR *names)
+{
+    errno = 0;
+    return readdir(names);
+}
+
 /* Removes the files of figures that the job's migrators left. Returns 0 or -1. */
 static int remove_migrations(int folder, uint32_t job_id)
 {
     uint32_t id, step_id;
     struct dirent *item;
-    int result = 0;
+    int number = 0; /* errno of the last failure */
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *names = copy < 0 ? NULL : fdopendir(copy);
     if (!names) {
@@ -189,12 +196,14 @@ static int remove_migrations(int folder, uint32_t job_id)
             close(copy);
         return -1;
     }
-    while ((item = readdir(names)))
+    while ((item = next_name(names)))
         if (hm_figurefile_is_name(item->d_name, &id, &step_id) && id == job_id &&
             unlinkat(folder, item->d_name, 0) != 0 && errno != ENOENT)
-            result = -1;
+            number = errno;
+    number = errno != 0 ? errno : number;
     closedir(names);
-    return result;
+    errno = number;
+    return number == 0 ? 0 : -1;
 }
 
 int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
@@ -230,7 +239,7 @@ int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_err
         close(folder);
         return hm_fail_errno(error, "cannot list %s/" JOBS, config->run_dir);
     }
-    while ((item = readdir(names))) {
+    while ((item = next_name(names))) {
         uint64_t id;
         if (hm_size_parse_number(item->d_name, 0, UINT32_MAX, &id, NULL) != 0)
             continue;
@@ -238,16 +247,21 @@ int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_err
             room += 64;
             uint32_t *more = realloc(*ids, (size_t)room * sizeof(**ids));
             if (!more) {
-                free(*ids);
-                *ids = NULL;
-                count = hm_fail(error, ENOMEM, "no memory for %d job ids", room);
+                errno = ENOMEM;
                 break;
             }
             *ids = more;
         }
         (*ids)[count++] = (uint32_t)id;
     }
+    if (errno != 0) {
+        count = hm_fail_errno(error, "cannot list %s/" JOBS, config->run_dir);
+        free(*ids);
+        *ids = NULL;
+    }
+    int number = errno;
     closedir(names);
+    errno = number;
     return count;
 }
 

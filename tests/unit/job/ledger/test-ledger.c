@@ -3,6 +3,7 @@
  * Tests the ledger: files and folders it refuses, entries that come back, fields of other versions, a write that fails,
  * its lock, and the room for warnings and steps.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -27,6 +28,20 @@
 static struct hm_config config;
 static struct hm_error error;
 static struct hm_job job;
+static int names_left = -1; /* names that folders still give before their reading fails; -1: it does not fail */
+
+struct dirent *__real_readdir(DIR *folder);
+struct dirent *__wrap_readdir(DIR *folder);
+
+struct dirent *__wrap_readdir(DIR *folder)
+{
+    if (names_left == 0) {
+        errno = EIO;
+        return NULL;
+    }
+    names_left -= names_left > 0;
+    return __real_readdir(folder);
+}
 
 static char *in_jobs(const char *name)
 {
@@ -150,6 +165,28 @@ static void test_entries_come_back_and_go(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+/* A part of the ledger is never taken for all of it: the jobs that are missing would count as dead. */
+static void test_a_ledger_that_cannot_be_read_to_its_end(void **state)
+{
+    (void)state;
+    uint32_t *ids;
+    for (names_left = 0; names_left < 4; names_left++) {
+        const int before = names_left;
+        error.text[0] = '\0';
+        assert_int_equal(hm_ledger_list(&config, &ids, &error), -1);
+        assert_int_equal(errno, EIO);
+        assert_null(ids);
+        assert_non_null(strstr(error.text, "/run/jobs: Input/output error"));
+        names_left = before;
+        assert_int_equal(hm_ledger_remove(&config, 8, &error), -1);
+        assert_non_null(strstr(error.text, "Input/output error"));
+        names_left = before;
+    }
+    names_left = -1;
+    assert_int_equal(hm_ledger_list(&config, &ids, &error), 1);
+    free(ids);
+}
+
 static void append(const char *path, const char *lines)
 {
     FILE *file = fopen(path, "r+e");
@@ -271,6 +308,7 @@ int main(void)
         cmocka_unit_test_setup(test_modes_do_not_follow_the_umask, fresh),
         cmocka_unit_test_setup(test_a_folder_that_users_can_list_is_shut, fresh),
         cmocka_unit_test_setup(test_entries_come_back_and_go, fresh),
+        cmocka_unit_test_setup(test_a_ledger_that_cannot_be_read_to_its_end, fresh),
         cmocka_unit_test_setup(test_what_another_version_has_written_stays, fresh),
         cmocka_unit_test_setup(test_a_write_that_fails_leaves_the_entry, fresh),
         cmocka_unit_test_setup(test_the_lock_holds_and_ends, fresh),
