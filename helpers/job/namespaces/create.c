@@ -86,7 +86,7 @@ int hm_namespacecreate(const struct hm_config *config, struct hm_job *job, struc
     if (namespaces->is_kept)
         words.word[words.n++] = "--keep";
     namespaces->is_begun = false;
-    if (hm_namespacerun(words.word, &answer, error) != 0)
+    if (hm_namespacerun(words.word, -1, &answer, error) != 0)
         return errno == ENOENT ? hm_fail(error, ENOENT, "this node has no %s: hybridmem was built without ndctl", NAME)
                                : -1;
     namespaces->is_begun = !has_left_nothing(&answer);

@@ -55,7 +55,7 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
     hm_namespacewords_add(&words, "--restart", hm_namespacewords_number(restart, job->namespaces.restart));
     hm_namespacewords_add(&words, "--cluster", job->cluster);
     hm_namespacewords_add_times(&words, config, waits ? &to_remove : &at_once);
-    int result = hm_namespacerun(words.word, &answer, error);
+    int result = hm_namespacerun(words.word, -1, &answer, error);
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
     if (result == 0) {
@@ -69,9 +69,9 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
 
 /*
  * Runs hybridmem-namespace reap. The caller holds the lock (lock.h), so that nothing is made after the list of
- * living jobs was written.
+ * living jobs was written. The program holds it, too, as it goes on with that list if the caller is killed.
  */
-static int reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
+static int reap(const struct hm_config *config, const char *cluster, int held, struct hm_error *error)
 {
     struct hm_answer answer;
     struct hm_namespacewords words;
@@ -84,7 +84,7 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     /* --living is given even if no job lives: its list is then empty. */
     words.word[words.n++] = "--living";
     words.word[words.n] = list;
-    int result = list ? hm_namespacerun(words.word, &answer, error) : -1;
+    int result = list ? hm_namespacerun(words.word, held, &answer, error) : -1;
     if (result == 0 && !hm_answer_is(&answer, 0))
         result = hm_answer_fail(&answer, error);
     else if (result == 0 && answer.errors[0])
@@ -105,7 +105,7 @@ static int reap_locked(const struct hm_config *config, const struct hm_namespace
     errno = number;
     if (held < 0)
         return -1;
-    int result = reap(config, how->cluster, error);
+    int result = reap(config, how->cluster, held, error);
     hm_flock_close(held);
     /*
      * Folders of jobs without an entry are removed only if the reap succeeded: a folder with a mount on it must stay,
@@ -178,10 +178,10 @@ int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespace
  * Removes what nobody owns, as this job may need that memory. Does not wait for what is in use. Returns 0, or the errno
  * that says why something is left.
  */
-static int reap_before(const struct hm_config *config, const struct hm_job *job)
+static int reap_before(const struct hm_config *config, const struct hm_job *job, int held)
 {
     struct hm_error why = {0};
-    if (!hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || reap(config, job->cluster, &why) == 0)
+    if (!hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || reap(config, job->cluster, held, &why) == 0)
         return 0;
     int number = errno;
     if (number != EBUSY)
@@ -213,7 +213,7 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
             fail_late(error);
     }
     if (held >= 0) {
-        int left_by = reap_before(config, job);
+        int left_by = reap_before(config, job, held);
         if (!job->plan.fsdax.is_kept || hm_namespacejobs_claim(config, job, error) == 0)
             result = create_beside(config, job, left_by, error);
         else

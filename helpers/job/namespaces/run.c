@@ -30,7 +30,8 @@ static void keep_line(char *text)
         memmove(text, text + strlen(SAYS), strlen(text + strlen(SAYS)) + 1);
 }
 
-static int run_into(const char *const *words, int output, int errors, struct hm_answer *answer, struct hm_error *error)
+static int run_into(const char *const *words, int held, int output, int errors, struct hm_answer *answer,
+                    struct hm_error *error)
 {
     char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C";
     char *environment[] = {path, locale, NULL};
@@ -38,7 +39,7 @@ static int run_into(const char *const *words, int output, int errors, struct hm_
     struct hm_spawn spawn = {.path = PROGRAM,
                              .arguments = (char *const *)(uintptr_t)words,
                              .environment = environment,
-                             .extra = -1,
+                             .extra = held,
                              .output = output,
                              .errors = errors,
                              .dies_with_parent = strcmp(words[1], HM_NAMESPACERUN_CREATE) == 0};
@@ -54,7 +55,7 @@ static int run_into(const char *const *words, int output, int errors, struct hm_
     return 0;
 }
 
-int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct hm_error *error)
+int hm_namespacerun(const char *const *words, int held, struct hm_answer *answer, struct hm_error *error)
 {
     int result = -1;
     /* Files in memory, not pipes: a program that writes to a full pipe would wait for a reader. */
@@ -63,7 +64,7 @@ int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct h
     if (output < 0 || errors < 0)
         hm_fail_errno(error, "no file in memory for the output of %s", PROGRAM);
     else
-        result = run_into(words, output, errors, answer, error);
+        result = run_into(words, held, output, errors, answer, error);
     int number = errno;
     if (output >= 0)
         close(output);

@@ -30,9 +30,11 @@ struct hm_answer {
  * bring it online, and go on. The wait has no limit: how long the program may take is in its own words (--patience,
  * --limit), and a wipe without --limit takes as long as the memory is large. Prologs and epilogs, which must end, have
  * the hook's limit (hooklimit.h): before this call, all callers tell the hook to wait longer (hm_hooklimit_pause).
- * Returns 0 with the answer, or -1 if the program did not run (ENOENT: it is not installed).
+ * `held` is a lock (its descriptor) that the program has, too, so that it does not end before the program does,
+ * whatever becomes of the caller; -1: none. Returns 0 with the answer, or -1 if the program did not run (ENOENT: it is
+ * not installed).
  */
-int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct hm_error *error);
+int hm_namespacerun(const char *const *words, int held, struct hm_answer *answer, struct hm_error *error);
 
 /* Did the program end by itself with this exit status? */
 bool hm_answer_is(const struct hm_answer *answer, int code);

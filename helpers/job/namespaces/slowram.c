@@ -20,7 +20,7 @@ int hm_slowram_online(const struct hm_config *config, struct hm_error *error)
     if (!config->path[0])
         words[7] = NULL; /* without --config */
     unsigned left_s = hm_hooklimit_pause(config);
-    int result = hm_namespacerun(words, &answer, error);
+    int result = hm_namespacerun(words, -1, &answer, error);
     hm_hooklimit_resume(left_s);
     if (result != 0 && errno == ENOENT)
         return hm_fail(error, ENOENT, "this node has no %s: hybridmem was built without ndctl", HM_NAMESPACERUN_NAME);

@@ -70,6 +70,10 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
         return hm_fail(why, ENOENT, "cannot execute %s: No such file or directory", spawn->path);
     pid_t pid = fork();
     if (pid == 0) {
+        int extra = spawn->extra >= 0 ? fcntl(spawn->extra, F_DUPFD, 10) : -1;
+        close(3);
+        if (extra >= 0)
+            dup2(extra, 3);
         dup2(spawn->output, STDOUT_FILENO);
         dup2(spawn->errors, STDERR_FILENO);
         execv(scratch_path("script"), spawn->arguments);

@@ -28,13 +28,14 @@
 
 static const struct hm_namespaces_reap of_any = {.cluster = NULL}, of_c = {.cluster = "c"}, patient = {.waits = true};
 
-/* A reap holds the lock, so that nothing is made meanwhile. It also removes the folders of jobs that are gone. */
+/* A reap holds the lock, so that nothing is made meanwhile. The program has it as its descriptor 3, and so still holds
+ * it if the reap is killed. It also removes the folders of jobs that are gone. */
 static void a_reap_removes_what_no_living_job_owns(void **state)
 {
     static const char words[] = "reap\n--cluster\nc\n--patience\n0\n--living\n";
     char text[512] = "";
     (void)state;
-    snprintf(text, sizeof(text), "flock -n %s/run/root/node/fsdax.namespaces true && exit 1; exit 0", scratch);
+    snprintf(text, sizeof(text), "flock -n %s/run/root/node/fsdax.namespaces true && exit 1; flock -n 3", scratch);
     script(text);
     assert_int_equal(hm_namespaces_reap(&config, &of_c, &error), 0);
     memset(text, 0, sizeof(text));
