@@ -2,6 +2,7 @@
 #include "regions.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,16 +72,38 @@ bool hm_regions_are_there(const char *folder)
     return have_any(folder, is_any_region, NULL);
 }
 
+static bool read_label(const char *folder, const char *device, const char *prefix, char label[LINE])
+{
+    return strncmp(device, NAMESPACE, strlen(NAMESPACE)) == 0 && read_line(folder, device, "alt_name", label) &&
+           strncmp(label, prefix, strlen(prefix)) == 0;
+}
+
 static bool has_label(const char *folder, const char *device, const char *prefix)
 {
     char label[LINE];
-    return strncmp(device, NAMESPACE, strlen(NAMESPACE)) == 0 && read_line(folder, device, "alt_name", label) &&
-           strncmp(label, prefix, strlen(prefix)) == 0;
+    return read_label(folder, device, prefix, label);
 }
 
 bool hm_regions_have_label(const char *folder, const char *prefix)
 {
     return have_any(folder, has_label, prefix);
+}
+
+int hm_regions_each_label(const char *folder, const char *prefix, void (*take)(void *data, const char *label),
+                          void *data)
+{
+    struct dirent *item;
+    char label[LINE];
+    DIR *names = opendir(folder);
+    if (!names)
+        return errno == ENOENT ? 0 : -1;
+    while ((errno = 0, item = readdir(names)))
+        if (read_label(folder, item->d_name, prefix, label))
+            take(data, label);
+    int number = errno;
+    closedir(names);
+    errno = number;
+    return number == 0 ? 0 : -1;
 }
 
 /* Does the device belong to a devdax namespace, as "dax0.0" does? Devices that are not set up yet belong to none. */

@@ -32,6 +32,11 @@ bool hm_regions_are_there(const char *folder);
 /* Is there a namespace whose label begins with `prefix`? Labels that cannot be read do not count. */
 bool hm_regions_have_label(const char *folder, const char *prefix);
 
+/* Call `take` with each of these labels. Returns 0, or -1 where not all devices could be listed; a missing folder means
+ * that there are none. */
+int hm_regions_each_label(const char *folder, const char *prefix, void (*take)(void *data, const char *label),
+                          void *data);
+
 /* Is there a namespace in the mode devdax? */
 bool hm_regions_have_devdax(const char *folder);
 

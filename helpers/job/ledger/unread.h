@@ -6,22 +6,16 @@
 #ifndef HM_JOB_LEDGER_UNREAD_H
 #define HM_JOB_LEDGER_UNREAD_H
 
+#include "jobcgroup.h"
 #include "ledger.h"
-
-#define HM_CGROUPS "/sys/fs/cgroup"
 
 /*
  * May the job live? Yes, if
  *
  * - its entry was written, or first looked at by a reap, in the last `grace_s` seconds: its first step may not have
  *   started yet;
- * - below `cgroups` there is its folder "job_ID", of either version of cgroups, with processes in it;
- * - below `cgroups` there is a step's folder with processes that is not in a "job_NUMBER" folder: Slurm 26.05 may name
- *   jobs in another way;
+ * - below `cgroups` there are processes that may be its own (jobcgroup.h);
  * - or one of these checks cannot be made.
- *
- * Folders outside the job's folder that do not belong to the caller (root), and what is in them, do not count: users
- * may make folders with such names.
  *
  * It may take long: do not hold the ledger's lock.
  */

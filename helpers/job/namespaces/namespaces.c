@@ -19,7 +19,6 @@
 #include "wipelater.h"
 #include "words.h"
 
-#define LABELS "hybridmem:"
 #define STILL_WIPED "the memory of earlier jobs is still being wiped"
 #define SECOND_NS UINT64_C(1000000000)
 #define PATIENCE_TO_REMOVE 600 /* seconds */
@@ -77,7 +76,8 @@ static int reap(const struct hm_config *config, const char *cluster, int held, s
     struct hm_namespacewords words;
     if (hm_wipe_left(config) == 0)
         return fail_late(error);
-    char *list = hm_namespacejobs_list(config, error);
+    uint32_t unlisted;
+    char *list = hm_namespacejobs_list(config, &unlisted, error);
     hm_namespacewords_begin(&words, config, "reap");
     hm_namespacewords_add(&words, "--cluster", cluster ? cluster : "");
     hm_namespacewords_add_times(&words, config, &at_once);
@@ -89,6 +89,9 @@ static int reap(const struct hm_config *config, const char *cluster, int held, s
         result = hm_answer_fail(&answer, error);
     else if (result == 0 && answer.errors[0])
         hm_log(HM_LOG_WARNING, "%s", answer.errors);
+    if (result == 0 && unlisted != 0)
+        result = hm_fail(error, EBUSY, "job %u has file systems, and may have processes, but no entry in %s/jobs",
+                         unlisted, config->run_dir);
     int number = errno;
     free(list);
     errno = number;
@@ -121,7 +124,7 @@ static int reap_locked(const struct hm_config *config, const struct hm_namespace
  */
 static bool is_reap_wanted(const struct hm_config *config)
 {
-    return hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || hm_autoonline_is_aside(config);
+    return hm_regions_have_label(HM_REGIONS_FOLDER, HM_NAMESPACE_LABELS) || hm_autoonline_is_aside(config);
 }
 
 /*
@@ -181,7 +184,7 @@ int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespace
 static int reap_before(const struct hm_config *config, const struct hm_job *job, int held)
 {
     struct hm_error why = {0};
-    if (!hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || reap(config, job->cluster, held, &why) == 0)
+    if (!hm_regions_have_label(HM_REGIONS_FOLDER, HM_NAMESPACE_LABELS) || reap(config, job->cluster, held, &why) == 0)
         return 0;
     int number = errno;
     if (number != EBUSY)

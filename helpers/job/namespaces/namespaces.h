@@ -35,10 +35,11 @@ struct hm_namespaces_reap {
 
 /*
  * Removes the namespaces whose job is not in the ledger, and kept ones that no job uses if they have expired or are
- * unfinished. Restores the kernel's policy for new memory if a killed `ram online` has set it aside. Does nothing on a
- * node that has neither namespaces of hybridmem nor such a policy. Namespaces of a job whose entry cannot be read stay.
- * Without `waits`, what is in use or locked is left to the next reap, and so is everything if hybridmem-namespace was
- * killed (EAGAIN, the same number as EWOULDBLOCK). Do not hold the ledger's lock.
+ * unfinished. Those of a job that has processes all the same stay, and count as in use. Restores the kernel's policy
+ * for new memory if a killed `ram online` has set it aside. Does nothing on a node that has neither namespaces of
+ * hybridmem nor such a policy. Namespaces of a job whose entry cannot be read stay. Without `waits`, what is in use or
+ * locked is left to the next reap, and so is everything if hybridmem-namespace was killed (EAGAIN, the same number as
+ * EWOULDBLOCK). Do not hold the ledger's lock.
  *
  * Returns 0; 1, with the reason, where a unit of systemd is to go on (wipelater.h): fsdax_wipe_limit is used up, the
  * node is short of memory, or, with `has_left` and such a limit, something would be left to the next reap; or -1 with a

@@ -293,8 +293,15 @@ static void test_reading_regions(void **state)
         assert_int_equal(regions.region[i].socket, regions.region[i].id == 7 ? 1 : 0);
 }
 
+static void count_label(void *data, const char *label)
+{
+    assert_string_equal(label, "hybridmem:a:1.0.0");
+    ++*(int *)data;
+}
+
 static void test_labels(void **state)
 {
+    int n = 0;
     (void)state;
     assert_false(hm_regions_have_label(scratch_path("none"), "hybridmem:"));
     assert_int_equal(mkdir(scratch_path("nd"), 0700) == 0 || errno == EEXIST, 1);
@@ -307,6 +314,12 @@ static void test_labels(void **state)
     scratch_write(scratch_path("nd/namespace1.1/alt_name"), "hybridmem:a:1.0.0\n");
     assert_true(hm_regions_have_label(scratch_path("nd"), "hybridmem:"));
     assert_false(hm_regions_have_label(scratch_path("nd"), "hybridmem:b"));
+    assert_int_equal(hm_regions_each_label(scratch_path("nd"), "hybridmem:", count_label, &n), 0);
+    assert_int_equal(hm_regions_each_label(scratch_path("nd"), "hybridmem:b", count_label, &n), 0);
+    assert_int_equal(hm_regions_each_label(scratch_path("none"), "hybridmem:", count_label, &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(hm_regions_each_label(scratch_path("nd/dax1.1/alt_name"), "hybridmem:", count_label, &n), -1);
+    assert_int_equal(errno, ENOTDIR);
 }
 
 static void test_devdax(void **state)

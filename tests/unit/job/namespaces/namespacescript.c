@@ -21,6 +21,7 @@
 #include "base/look.h"
 #include "base/spawn.h"
 #include "core/topology/regions.h"
+#include "job/ledger/jobcgroup.h"
 #include "job/namespaces/daxfolders.h"
 #include "job/namespaces/wipelater.h"
 #include "unit/job/freshledger.h"
@@ -30,6 +31,8 @@ struct hm_config config;
 struct hm_job job;
 struct hm_error error;
 bool is_missing, are_there, has_no_memory;
+const char *labels[4];
+uint32_t with_cgroup;
 int n_created;
 unsigned left_s;
 bool takes_all;
@@ -156,6 +159,25 @@ bool hm_regions_have_label(const char *folder, const char *prefix)
     return are_there;
 }
 
+int hm_regions_each_label(const char *folder, const char *prefix, void (*take)(void *data, const char *label),
+                          void *data)
+{
+    assert_string_equal(folder, HM_REGIONS_FOLDER);
+    assert_string_equal(prefix, "hybridmem:");
+    assert_int_equal(hm_heldlock_check("a look", NULL), 0);
+    for (int i = 0; labels[i]; i++)
+        take(data, labels[i]);
+    return 0;
+}
+
+/* The walk may take long: nobody waits for the ledger meanwhile. */
+bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id)
+{
+    assert_string_equal(cgroups, HM_CGROUPS);
+    assert_int_equal(hm_heldlock_check("a walk", NULL), 0);
+    return job_id == with_cgroup;
+}
+
 bool hm_regions_have_devdax(const char *folder)
 {
     assert_string_equal(folder, HM_REGIONS_FOLDER);
@@ -238,6 +260,8 @@ int namespaces_set_up(void **state)
     ledger_with_job(&config, &job);
     is_missing = has_no_memory = false;
     are_there = true;
+    memset(labels, 0, sizeof(labels));
+    with_cgroup = 0;
     left_s = HM_WIPE_NO_LIMIT;
     takes_all = false;
     pauses = 0;

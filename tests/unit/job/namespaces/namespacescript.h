@@ -21,6 +21,8 @@ extern struct hm_config config;
 extern struct hm_job job;
 extern struct hm_error error;
 extern bool is_missing, are_there; /* the program is not installed; the node has hybridmem's labels, and devdax */
+extern const char *labels[4];      /* of namespaces; the list ends with NULL */
+extern uint32_t with_cgroup;       /* the job that has processes in a cgroup */
 extern bool has_no_memory;         /* calloc fails */
 extern int n_created;              /* starts of create, also those that failed */
 extern unsigned left_s;            /* seconds left of fsdax_wipe_limit */

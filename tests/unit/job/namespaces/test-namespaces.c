@@ -111,6 +111,43 @@ static void an_entry_that_cannot_be_read(void **state)
     assert_told("reap --patience 0 --living 12.*,u* ");
 }
 
+/* After run_dir was changed, or with the configuration of another site, the ledger does not have the living. */
+static void a_living_job_without_an_entry(void **state)
+{
+    static const struct {
+        const char *labels[4];
+        uint32_t with_cgroup;
+        const char *told;
+    } rows[] = {
+        {{"hybridmem:c:9.0.0", "hybridmem:c:9.0.1"}, 9, "7.2,9.*,u*"},
+        {{"hybridmem:c:9.0.0", "hybridmem:c:10.1.0"}, 10, "7.2,10.*,u*"},
+        {{"hybridmem:c:9.0.0"}, 99, "7.2"},
+        {{"hybridmem:c:7.1.0"}, 7, "7.2"}, /* the entry says which run lives */
+        {{"hybridmem:c:u9.5.0", "hybridmem:", "hybridmem:c:4294967296.0.0"}, 9, "7.2"},
+    };
+    char wanted[80];
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        assert_int_equal(namespaces_set_up(state), 0);
+        memcpy(labels, rows[i].labels, sizeof(labels));
+        with_cgroup = rows[i].with_cgroup;
+        script("");
+        assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+        snprintf(wanted, sizeof(wanted), "reap --patience 0 --living %s ", rows[i].told);
+        assert_told(wanted);
+    }
+    make_folders(13, 1);
+    labels[0] = rows[0].labels[0];
+    with_cgroup = 9;
+    assert_int_equal(unlink(scratch_path("run/jobs/7")), 0);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_told("reap --patience 0 --living 9.*,u* ");
+    assert_true(has_folder(13));
+    assert_int_equal(hm_namespaces_reap(&config, &patient, &error), -1);
+    assert_int_equal(errno, EBUSY);
+    assert_non_null(strstr(error.text, "job 9 has file systems, and may have processes, but no entry in "));
+    assert_true(pauses > 0);
+}
+
 static void a_node_without_jobs(void **state)
 {
     (void)state;
@@ -325,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup(others_that_are_at_work_are_not_waited_for, with_two_jobs),
         cmocka_unit_test_setup(the_lock_of_a_version_before_is_taken_over, with_two_jobs),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read, with_two_jobs),
+        cmocka_unit_test(a_living_job_without_an_entry),
         cmocka_unit_test_setup(a_node_without_jobs, with_two_jobs),
         cmocka_unit_test_setup(nothing_is_removed_without_a_list, namespaces_set_up),
         cmocka_unit_test_setup(the_program_is_told_how_long_it_may_take, namespaces_set_up),

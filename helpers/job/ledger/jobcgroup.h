@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks for a job's processes in the kernel's cgroups, where the ledger does not tell whether the job lives. */
+#ifndef HM_JOB_LEDGER_JOBCGROUP_H
+#define HM_JOB_LEDGER_JOBCGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HM_CGROUPS "/sys/fs/cgroup"
+
+/*
+ * Is there a folder with processes that may be the job's? Yes, if
+ *
+ * - below `cgroups` there is its folder "job_ID", of either version of cgroups, with processes in it;
+ * - below `cgroups` there is a step's folder with processes that is not in a "job_NUMBER" folder: Slurm 26.05 may name
+ *   jobs in another way;
+ * - or this cannot be found out. A folder that is gone when the walk comes to it is no error.
+ *
+ * Folders outside the job's folder that do not belong to the caller (root), and what is in them, do not count: users
+ * may make folders with such names.
+ *
+ * It may take long: do not hold the ledger's lock.
+ */
+bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id);
+
+#endif
