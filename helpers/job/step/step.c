@@ -76,6 +76,18 @@ static int find_entry(struct hm_preparation *p, struct hm_error *error)
 }
 
 /*
+ * Where hybridmem is switched off: did the job begin before that? It goes on as its entry says then, as tasks without
+ * its file systems would lose data. No lock is taken: who only looks needs none.
+ */
+static bool began_before(struct hm_preparation *p)
+{
+    hm_hurry_begin();
+    bool has_begun = find_entry(p, NULL) == 0;
+    hm_hurry_end();
+    return has_begun;
+}
+
+/*
  * Reads the job's entry, or begins a new one if the prolog left none. An entry that cannot be read is not replaced, as
  * it says what has to be undone on the node: the step goes on without one.
  */
@@ -239,15 +251,19 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     int result = 0;
     if (hm_config_read(facts->config_path, false, &step->config, &p.config_error) != 0)
         hm_config_defaults(&step->config);
-    if (!step->config.enabled)
+    bool is_off = !step->config.enabled;
+    p.job = malloc(sizeof(*p.job));
+    if (is_off && (!p.job || !began_before(&p))) {
+        free(p.job);
         return 0;
+    }
+    step->config.enabled = true; /* for what follows in this step, and its end */
     step->job_id = facts->job_id;
     step->uid = facts->uid;
     step->step_id = facts->step_id;
     step->n_tasks = facts->n_tasks;
     step->array_task_id = facts->array_task_id;
     hm_memory_policy_get(&step->inherited);
-    p.job = malloc(sizeof(*p.job));
     if (!p.job) {
         hm_step_refuse(step, "no memory for the node's ledger");
         step->is_active = facts->option != NULL;

@@ -35,7 +35,7 @@ static const struct {
     {"", false, "memory", "", true, "topology"},
     {"", false, "migrate", "", true, "topology"},
     {"", false, "spill", "modes = { \"fast\" }", true, "spill"},
-    {"spill", false, NULL, "enabled = no", false, ""},
+    {"spill", false, NULL, "enabled = no", true, "topology"}, /* the job began before that */
     {"fsdax,size=1G", false, NULL, "", true, "the prolog has made no DAX file system for this job"},
     {"spill", false, "fsdax,size=1G", "", true, "made before a job starts, not for a step"},
     {"fsdax,size=1G", false, "fsdax,size=2G", "", true, "made before a job starts, not for a step"},
@@ -108,13 +108,14 @@ static void test_users_are_looked_up_without_the_lock(void **state)
     }
 }
 
-/* All steps of a job see its file systems, whatever they ask for themselves. */
+/* All steps of a job see its file systems, whatever they ask for themselves, also after hybridmem was switched off. */
 static void test_file_systems(void **state)
 {
     static const char *const options[] = {NULL, "fsdax,size=1G", "off", "spill"};
     (void)state;
-    step_configure("");
-    for (size_t i = 0; i < N_ROWS(options); i++) {
+    for (size_t n = 0; n < 2 * N_ROWS(options); n++) {
+        size_t i = n / 2;
+        step_configure(n % 2 == 0 ? "" : "enabled = no");
         step_begin("fsdax,size=1G", false);
         job.namespaces.n = 1;
         job.namespaces.each[0] =

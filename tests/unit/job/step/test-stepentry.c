@@ -63,10 +63,17 @@ static void test_company_that_cannot_be_noted(void **state)
 static void test_what_the_configuration_says_of_steps(void **state)
 {
     (void)state;
+    /* A job that began before it was switched off goes on; one that began after that has no entry, and gets none. */
     step_configure("enabled = no");
     step_begin("spill", false);
     free(step_prepare(NULL));
-    assert_int_equal(job.n_steps, 0);
+    assert_int_equal(job.n_steps, 1);
+    assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+    struct hm_step_facts facts = step_facts_of("spill");
+    struct hm_step *step = step_prepare_facts(&facts, 0);
+    assert_false(step->is_active || step->config.enabled);
+    free(step);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), -1);
 
     step_configure("record = all");
     step_begin("", false);
