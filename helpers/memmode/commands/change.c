@@ -7,12 +7,13 @@
 
 #include "base/files.h"
 #include "base/flock.h"
+#include "base/process.h"
 #include "base/spawn.h"
 #include "namespace/pmem/asked.h"
 #include "parts.h"
 
 #define JOB HM_PKGLIBEXECDIR "/hybridmem-job"
-#define REAP_PATIENCE_MS 3600000 /* it wipes what it removes */
+#define REAP_PATIENCE_MS 180000 /* it wipes what it removes, and goes on where this is too short */
 
 /* Read back what is pending. Returns 0 where it is `wanted`, or -1 with a text. */
 static int check_pending(const struct hm_hardware *hardware, const struct hm_memmode_state *before,
@@ -78,7 +79,21 @@ static int reap(const struct hm_config *config, struct hm_error *error)
     pid_t pid = hm_spawn_start(&spawn, error);
     if (pid < 0)
         return -1;
-    return hm_spawn_wait_for(pid, REAP_PATIENCE_MS) >= 0 ? 0 : hm_fail_errno(error, "'hybridmem reap' did not end");
+    struct hm_process process;
+    if (hm_process_identify(pid, &process) == 0 && !hm_process_wait(&process, REAP_PATIENCE_MS))
+        return hm_fail(error, EBUSY, "'hybridmem reap' still wipes what dead jobs have left after %d s, and goes on",
+                       REAP_PATIENCE_MS / 1000);
+    (void)hm_spawn_wait(pid);
+    return 0;
+}
+
+/* The lock is another's: look without it, so that slurmctld can be told why nothing is changed. */
+static void look_beside(const struct hm_hardware *hardware, struct hm_memmode_state *state)
+{
+    if (hm_memmode_read(hardware, state, NULL) == 0)
+        state->is_busy = true;
+    else
+        *state = (struct hm_memmode_state){0};
 }
 
 /* Do the steps. Returns an exit status. */
@@ -150,6 +165,8 @@ int hm_memmode_change(const struct hm_hardware *hardware, const struct hm_config
             return HM_MEMMODE_EXIT_REFUSED;
         /* Nobody makes or removes a namespace meanwhile. A reap takes the lock itself. */
         int lock, held = hm_memmode_lock(config, &lock, error);
+        if (held == HM_MEMMODE_EXIT_BUSY)
+            look_beside(hardware, state);
         if (held != HM_MEMMODE_EXIT_DONE)
             return held;
         int status = change_locked(hardware, config, wanted, round > 0, &wants_reap, state, error);

@@ -164,7 +164,7 @@ static int change(const struct hm_hardware *hardware, const struct options *opti
 {
     struct hm_memmode_state state;
     int status = hm_memmode_change(hardware, config, wanted, &state, error);
-    if (status == HM_MEMMODE_EXIT_REFUSED)
+    if (status == HM_MEMMODE_EXIT_REFUSED || status == HM_MEMMODE_EXIT_BUSY)
         excuse(options->node, &state, wanted);
     return status;
 }

@@ -12,7 +12,7 @@ enum {
     HM_MEMMODE_EXIT_DONE,
     HM_MEMMODE_EXIT_REFUSED, /* refused, or failed; no goal is pending that was not before */
     HM_MEMMODE_EXIT_USAGE,
-    HM_MEMMODE_EXIT_BUSY,    /* a program that makes or removes namespaces is at work */
+    HM_MEMMODE_EXIT_BUSY,    /* a program that makes, removes or wipes namespaces is at work */
     HM_MEMMODE_EXIT_DRAINED, /* the node did not come back in the mode that was asked for, and is drained */
     HM_MEMMODE_EXIT_LEFT     /* failed, and a goal is left that could not be deleted */
 };
@@ -30,8 +30,10 @@ int hm_memmode_read(const struct hm_hardware *hardware, struct hm_memmode_state 
 int hm_memmode_look(struct hm_memmode_state *state, struct hm_error *error);
 
 /* Have the node come back from its next boot in the mode `wanted`. `state` gets what was seen of it before anything
- * was changed, and is all 0 where it could not be read. Returns an exit status; where it is not 0, the text says why in
- * one line. */
+ * was changed, also where the lock is another's, and is all 0 where it could not be read. Waits at most 130 s for
+ * others and 190 s for what dead jobs have left: with what slurmctld has to be told afterwards, Slurm's limit for a
+ * helper (ExecTime = 600 in the guide) leaves time for ipmctl. Returns an exit status; where it is not 0, the text says
+ * why in one line. */
 int hm_memmode_change(const struct hm_hardware *hardware, const struct hm_config *config, enum hm_memmode wanted,
                       struct hm_memmode_state *state, struct hm_error *error);
 

@@ -32,8 +32,8 @@ int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode want
  * names what may hold data. */
 int hm_memmode_loses_nothing(const struct hm_memmode_state *state, bool is_reaped, struct hm_error *error);
 
-/* Is the node refused the mode `wanted` for no fault of its own: for namespaces that are seen, or as it has not kept
- * its mode for long enough? Returns why, in a few words, or NULL. */
+/* Is the node refused the mode `wanted` for no fault of its own: for namespaces that are seen or at work on, or as it
+ * has not kept its mode for long enough? Returns why, in a few words, or NULL. */
 const char *hm_memmode_only_for_now(const struct hm_memmode_state *state, enum hm_memmode wanted);
 
 #endif

@@ -84,6 +84,7 @@ struct hm_memmode_state {
     uint64_t up_s;    /* seconds since the boot */
     uint64_t least_s; /* for so long after it the site wants the node to keep its mode */
     struct hm_memmode_spaces spaces;
+    bool is_busy; /* somebody makes or wipes namespaces, so that nothing can be changed now */
 };
 
 /* The word of a mode: "flat", "cache", "mixed"; "none", "other", "incomplete". */

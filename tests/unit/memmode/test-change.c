@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/flock.h"
+#include "base/process.h"
 #include "base/spawn.h"
 #include "ipmctlanswer.h"
 #include "memmode/commands/parts.h"
@@ -40,6 +41,7 @@ static struct {
     enum fault fault;
     struct hm_memmode_spaces spaces;
     bool reap_helps;   /* a reap removes the namespaces of jobs */
+    bool reap_lasts;   /* a reap goes on for longer than is waited for it */
     bool is_locked;    /* the lock is held */
     int lock_number;   /* errno with which the lock is not given; 0: it is */
     char calls[CALLS]; /* letters: C create, D delete, R reap */
@@ -104,7 +106,7 @@ int hm_ipmctl_run(const char *path, enum hm_ipmctl_command command, unsigned per
 {
     assert_int_equal(percent, percent_wanted);
     assert_string_equal(path, "/ipmctl");
-    assert_true(node.is_locked);
+    assert_true(node.is_locked || (node.lock_number == EBUSY && command < HM_IPMCTL_CREATE_FLAT));
     if (node.fault == GOAL_UNREAD && command == HM_IPMCTL_GOAL && node.calls[0])
         return hm_fail(error, EIO, "no answer");
     return answer_read(answer_to(command), answer, error);
@@ -145,19 +147,27 @@ pid_t __wrap_hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error
     return 1234;
 }
 
-int __wrap_hm_spawn_wait_for(pid_t pid, int patience_ms);
-int __wrap_hm_spawn_wait_for(pid_t pid, int patience_ms)
+int __wrap_hm_process_identify(pid_t pid, struct hm_process *process);
+int __wrap_hm_process_identify(pid_t pid, struct hm_process *process)
 {
-    (void)patience_ms;
-    assert_int_equal(pid, 1234);
+    *process = (struct hm_process){.pid = pid};
     return 0;
+}
+
+/* The reap is not ended, so that it goes on. The helper has to be done within Slurm's limit (ExecTime). */
+bool __wrap_hm_process_wait(const struct hm_process *process, int patience_ms);
+bool __wrap_hm_process_wait(const struct hm_process *process, int patience_ms)
+{
+    assert_int_equal(process->pid, 1234);
+    assert_true(patience_ms <= 180000);
+    return !node.reap_lasts;
 }
 
 static const struct row {
     const char *name, *mode, *pending;
     enum fault fault;
     unsigned n_jobs, n_kept;
-    bool reap_helps;
+    bool reap_helps, reap_lasts;
     int lock_number;
     enum hm_memmode wanted;
     int status;
@@ -202,8 +212,13 @@ static const struct row {
      .calls = "RC", .left = "goal-cache", .note = SURE},
     {"a living job", "flat-resources", "goal-none", .n_jobs = 1, .wanted = HM_MEMMODE_CACHE, .status = 1, .calls = "R",
      .left = "goal-none", .said = "1 of the namespaces is of jobs", .is_excused = true},
+    {"a dead job, and a long wipe", "flat-resources", "goal-none", .n_jobs = 1, .reap_lasts = true,
+     .wanted = HM_MEMMODE_CACHE, .status = 1, .calls = "R", .left = "goal-none", .said = "still wipes what dead jobs",
+     .is_excused = true},
     {"at work", "flat-resources", "goal-none", .lock_number = EBUSY, .wanted = HM_MEMMODE_CACHE, .status = 3,
-     .calls = "", .left = "goal-none", .said = "the lock is held"},
+     .calls = "", .left = "goal-none", .said = "the lock is held", .is_excused = true},
+    {"at work, and no modules", "no-modules", "goal-none", .lock_number = EBUSY, .wanted = HM_MEMMODE_CACHE,
+     .status = 3, .calls = "", .left = "goal-none", .said = "the lock is held"},
     {"no lock", "flat-resources", "goal-none", .lock_number = EACCES, .wanted = HM_MEMMODE_CACHE, .status = 1,
      .calls = "", .left = "goal-none", .said = "the lock is held"},
     {"kept, and pending", "flat-resources", "goal-cache", .n_kept = 1, .wanted = HM_MEMMODE_CACHE, .status = 1,
@@ -253,12 +268,14 @@ static void changes(void **state)
         node.spaces.n_jobs = row->n_jobs;
         node.spaces.n_kept = row->n_kept;
         node.reap_helps = row->reap_helps;
+        node.reap_lasts = row->reap_lasts;
         node.lock_number = row->lock_number;
         begin_note(row);
         struct hm_memmode_state seen;
         int status = hm_memmode_change(&hardware, &settings, row->wanted, &seen, &error);
         /* What is seen is enough to excuse the node: nobody asks the hardware again. */
-        bool is_excused = row->status == HM_MEMMODE_EXIT_REFUSED && hm_memmode_only_for_now(&seen, row->wanted);
+        bool is_excused = row->status != HM_MEMMODE_EXIT_DONE && row->status != HM_MEMMODE_EXIT_LEFT &&
+                          hm_memmode_only_for_now(&seen, row->wanted);
         if (status != row->status || is_excused != row->is_excused || strcmp(node.calls, row->calls) != 0 ||
             strcmp(node.pending, row->left) != 0 || node.is_locked || !is_noted_right(row) ||
             (row->said ? !strstr(error.text, row->said) : error.text[0] != '\0'))
