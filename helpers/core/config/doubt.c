@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "config.h"
 #include "lookup.h"
 
@@ -13,6 +14,18 @@ static bool is_in(const struct hm_identity *identity, const char *name)
         if (strcmp(*group, name) == 0)
             return true;
     return false;
+}
+
+/* Is there no time for one more look-up? Then says so. */
+static bool is_late(const struct hm_request *request, int64_t since_ms, struct hm_error *doubt)
+{
+    if (hm_clock_ms(CLOCK_MONOTONIC) - since_ms < HM_LOOKUP_ALL_S * 1000)
+        return false;
+    hm_fail(doubt, ETIMEDOUT,
+            "--hybrid-mem=%.48s: hybridmem.conf has rules by group, and this node did not find out within %d s who is "
+            "in these groups: use off",
+            request->text, HM_LOOKUP_ALL_S);
+    return true;
 }
 
 /*
@@ -45,7 +58,7 @@ static bool doubts_first_look(const struct hm_config *config, const struct hm_re
 }
 
 bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *request,
-                      const struct hm_identity *identity, struct hm_error *doubt)
+                      const struct hm_identity *identity, int64_t since_ms, struct hm_error *doubt)
 {
     const char *name;
     gid_t gid;
@@ -54,6 +67,8 @@ bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *r
         struct hm_error why = {0};
         if (is_in(identity, name))
             continue;
+        if (is_late(request, since_ms, doubt))
+            return true;
         has_asked = true;
         if (hm_lookup_group(name, &gid, &why) == 0)
             continue;
@@ -63,5 +78,5 @@ bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *r
                 request->text, name, why.text);
         return true;
     }
-    return has_asked && doubts_first_look(config, request, identity, doubt);
+    return has_asked && (is_late(request, since_ms, doubt) || doubts_first_look(config, request, identity, doubt));
 }

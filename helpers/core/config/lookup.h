@@ -25,10 +25,13 @@ int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error);
  * the failed one then cannot be looked up either. So this looks up each group that is not among the user's and whose
  * rule does not allow the request, and then the user once more, as the service may have come back in between. Returns
  * true, with a text for the job's user, at the first group that is unknown or cannot be looked up, and where the second
- * look at the user fails or finds them in such a group; else false.
+ * look at the user fails or finds them in such a group; else false. It is also true where HM_LOOKUP_ALL_S have passed
+ * since `since_ms`, on CLOCK_MONOTONIC, before the last look-up begins: rules may name many groups, and a prolog has
+ * little time. Give the time at which the first look-up of the user began.
  */
 bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *request,
-                      const struct hm_identity *identity, struct hm_error *doubt);
+                      const struct hm_identity *identity, int64_t since_ms, struct hm_error *doubt);
+#define HM_LOOKUP_ALL_S 15
 
 /* What to look up. */
 struct hm_question {

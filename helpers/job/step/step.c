@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/memready.h"
 #include "base/process.h"
@@ -56,10 +57,11 @@ static void look_up_user(struct hm_preparation *p)
     hm_hurry_begin();
     p->has_entry = access(entry, F_OK) == 0;
     hm_hurry_end();
+    const int64_t since_ms = hm_clock_ms(CLOCK_MONOTONIC);
     if ((option && hm_identity_is_needed(&p->step->config)) || !p->has_entry)
         p->knows_user = hm_lookup_uid(p->facts->uid, &p->user, &p->user_error) == 0;
     if (p->knows_user && option && hm_request_parse(option, &request, NULL) == 0)
-        hm_lookup_doubts(&p->step->config, &request, &p->user, &p->group_doubt);
+        hm_lookup_doubts(&p->step->config, &request, &p->user, since_ms, &p->group_doubt);
 }
 
 /*
