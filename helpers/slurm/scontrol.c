@@ -84,29 +84,24 @@ int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t siz
                : -1;
 }
 
-static int show_job(char *name, char *text, size_t size, struct hm_error *error)
-{
-    if (ask_for_job(name, PATIENCE_MS, text, size, error) != 0)
-        return -1;
-    return strlen(text) < size - 1 ? 0 : hm_fail(error, EMSGSIZE, "scontrol says more of job %s than is read", name);
-}
-
 /*
  * For the number of an array or of a heterogeneous job, scontrol shows all jobs of it, and first the one that was asked
- * for. So the first answer is read for that job's own name. Where this is not the number ("12_3", "12+1"), scontrol is
- * asked again, with the name: the second answer has no other job's lines.
+ * for. That may be more than is read here, so the first answer is read for that job's own name alone. Where this is not
+ * the number ("12_3", "12+1"), scontrol is asked again, with the name: the second answer has no other job's lines.
  */
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error)
 {
     static char text[1 << 20];
     char id[32], name[32];
     snprintf(id, sizeof(id), "%u", job_id);
-    if (show_job(id, text, sizeof(text), error) != 0 ||
+    if (ask_for_job(id, PATIENCE_MS, text, sizeof(text), error) != 0 ||
         hm_scontrol_parse_job(text, job_id, name, sizeof(name), error) != 0)
         return -1;
-    if (strcmp(id, name) != 0 && (show_job(name, text, sizeof(text), error) != 0 ||
+    if (strcmp(id, name) != 0 && (ask_for_job(name, PATIENCE_MS, text, sizeof(text), error) != 0 ||
                                   hm_scontrol_parse_job(text, job_id, name, sizeof(name), error) != 0))
         return -1;
+    if (strlen(text) >= sizeof(text) - 1)
+        return hm_fail(error, EMSGSIZE, "scontrol says more of job %s than is read", name);
     return hm_scontrol_parse_cpus(text, node, cpus, error);
 }
 

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "slurm/nodelist.h"
+#include "slurm/program.h"
 #include "slurm/scontrol.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
@@ -97,6 +98,34 @@ static void test_a_scontrol_that_answers_or_fails(void **state)
     assert_string_equal(error.text + strlen(path), " show config failed");
     assert_int_equal(hm_scontrol_config("/nonexistent/scontrol", text, sizeof(text), &error), -1);
     assert_int_equal(errno, ENOENT);
+}
+
+/* Stands for a slurmctld with an array of 700 tasks of 2 KiB, whose last one has its number, and with job 13. */
+int __wrap_hm_slurmprogram_ask(char *const *words, int patience_ms, char *text, size_t size, struct hm_error *why);
+int __wrap_hm_slurmprogram_ask(char *const *words, int patience_ms, char *text, size_t size, struct hm_error *why)
+{
+    const char *name = words[5];
+    size_t used = 0;
+    (void)patience_ms, (void)why;
+    if (strcmp(name, "13") == 0)
+        snprintf(text, size, "JobId=13 JobName=x   Nodes=n1 CPU_IDs=4-5 Mem=0\n");
+    for (int i = 0; strncmp(name, "12", 2) == 0 && i < (strcmp(name, "12") == 0 ? 700 : 1); i++) {
+        int more = snprintf(text + used, size - used,
+                            "JobId=%d ArrayJobId=12 ArrayTaskId=%d JobName=%2000s   Nodes=n1 CPU_IDs=0-3 Mem=0\n",
+                            i == 0 ? 12 : 100 + i, i == 0 ? 700 : i, "x");
+        used = used + (size_t)more < size ? used + (size_t)more : size - 1;
+    }
+    return 0;
+}
+
+static void test_the_cpus_of_an_arrays_last_task(void **state)
+{
+    (void)state;
+    struct hm_set cpus;
+    assert_int_equal(hm_scontrol_cpus(12, "n1", &cpus, &error), 0);
+    assert_int_equal(hm_set_count(&cpus), 4);
+    assert_int_equal(hm_scontrol_cpus(13, "n1", &cpus, &error), 0);
+    assert_int_equal(hm_set_count(&cpus), 2);
 }
 
 static void test_nodes_in_lists(void **state)
@@ -244,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_a_value_without_its_end),
+        cmocka_unit_test(test_the_cpus_of_an_arrays_last_task),
         cmocka_unit_test(test_nodes_in_lists),
         cmocka_unit_test(test_the_job_that_is_shown),
         cmocka_unit_test(test_cpus_of_a_job),
