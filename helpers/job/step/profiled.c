@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +23,7 @@
 #include "taskparts.h"
 
 #define RESULTS (HM_OUTCOME_RECORDERS * HM_PROFILED_RESULT) /* bytes of all recorders' lines */
-#define PATIENCE_MS 30000                                   /* for profiles to be written */
+#define PATIENCE_MS 30000                                   /* for profiles: 20 s for its turn, and to write it */
 #define PAUSE_NS 20000000L
 #define NODES 1024
 #define MOST_WORDS 64 /* of the program's command, for the profile */
@@ -174,14 +176,59 @@ int hm_profiled_begin(const struct hm_step *step, const struct hm_plan *plan, st
 
 /* ---------------------------------------------------------- the end */
 
-static bool is_any_running(const struct hm_outcome *outcome, uint32_t n)
+/* Is this a process of the job's user, in the job's cgroup where that is known? Tasks can write any number. */
+static bool is_of_job(const struct hm_step *step, const struct hm_process *process)
 {
+    char status[1024], cgroup[HM_JOB_CGROUP];
+    size_t length = strlen(step->cgroup);
+    uid_t uid[4];
+    if (process->pid <= 0 || process->pid > HM_MOST_PID || !hm_process_is_running(process) ||
+        hm_process_read(process->pid, "status", status, sizeof(status)) != 0 || hm_process_parse_uids(status, uid) != 0)
+        return false;
+    for (int i = 0; i < 4; i++)
+        if (uid[i] != step->uid)
+            return false;
+    return length == 0 || (hm_cgroup_of(process->pid, cgroup, sizeof(cgroup)) == 0 &&
+                           strncmp(cgroup, step->cgroup, length) == 0 && cgroup[length] == '/');
+}
+
+/* Sends a signal to those recorders that still run. `own` gets these. Returns how many. */
+static uint32_t tell(const struct hm_step *step, const struct hm_process *recorder, uint32_t n, int number,
+                     struct hm_process *own)
+{
+    uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct hm_process process = outcome->recorder[i]; /* a copy, as tasks can write to the other */
-        if (process.pid > 0 && process.pid <= HM_MOST_PID && hm_process_is_running(&process))
-            return true;
+        const struct hm_process process = recorder[i]; /* a copy, as tasks can write to the other */
+        /* Open before the check, so that it is not of a later process with this pid. */
+        int pidfd = process.pid > 0 ? (int)syscall(SYS_pidfd_open, process.pid, 0) : -1;
+        if (pidfd < 0)
+            continue;
+        if (is_of_job(step, &process)) {
+            syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0);
+            own[found++] = process;
+        }
+        close(pidfd);
     }
+    return found;
+}
+
+static bool is_any_running(const struct hm_process *recorder, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (hm_process_is_running(&recorder[i]))
+            return true;
     return false;
+}
+
+/* A recorder that is stopped goes on; one that does not end in time is killed, as nobody reads what it leaves. */
+static void wait_for_recorders(const struct hm_step *step, const struct hm_outcome *outcome, uint32_t n)
+{
+    static struct hm_process own[HM_OUTCOME_RECORDERS];
+    int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PATIENCE_MS;
+    n = tell(step, outcome->recorder, n, SIGCONT, own);
+    while (is_any_running(own, n) && hm_clock_ms(CLOCK_MONOTONIC) < end_ms)
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    tell(step, own, n, SIGKILL, own);
 }
 
 /* The value of the first line with this key, "" where there is none. */
@@ -243,7 +290,6 @@ void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, int
     static char results[RESULTS + 1];
     uint32_t n = __atomic_load_n(&outcome->n_recorders, __ATOMIC_ACQUIRE);
     uint32_t waited = n < HM_OUTCOME_RECORDERS ? n : HM_OUTCOME_RECORDERS;
-    int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PATIENCE_MS;
     *profiled = (struct hm_profiled){.is_known = true, .method = step->request.profile.method};
     if (hm_request_is_mbi(&step->request)) {
         hm_text_copy(profiled->plan, step->request.profile.plan, sizeof(profiled->plan));
@@ -251,8 +297,7 @@ void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, int
         if (n > 0 && hm_ended_tell(step->results, status) != 0)
             waited = 0; /* it does not end then, and leaves no result */
     }
-    while (is_any_running(outcome, waited) && hm_clock_ms(CLOCK_MONOTONIC) < end_ms)
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    wait_for_recorders(step, outcome, waited);
     if (n > 0) {
         size_t most = (size_t)(n < HM_OUTCOME_RECORDERS ? n : HM_OUTCOME_RECORDERS) * HM_PROFILED_RESULT;
         (void)hm_left_read(step->results > 0 ? step->results : -1, results, most + 1);

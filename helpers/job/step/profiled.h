@@ -23,7 +23,8 @@ int hm_profiled_begin(const struct hm_step *step, const struct hm_plan *plan, st
                       const struct hm_environment *environment, struct hm_error *error);
 
 /*
- * After the step's last task: waits for the recorders on this node, for a bounded time, and tells how it went.
+ * After the step's last task: waits for the recorders on this node, 30 s at most, and tells how it went. Only
+ * processes of the job's are waited for, as tasks can note others; those that do not end are killed.
  * `status`, the highest of the tasks' as wait(2) has it, is told to a process that counts (mbitask.h). Of a step that
  * is guided online, the outcome then has what came of that.
  */

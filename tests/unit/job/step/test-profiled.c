@@ -2,15 +2,20 @@
 /* Tests what slurmstepd and a task that is profiled read of the recorder. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/ended.h"
 #include "base/fields.h"
 #include "job/ledger/table.h"
@@ -215,6 +220,42 @@ static void test_a_run_without_a_result_is_told(void **state)
     close(step.results);
 }
 
+/* A step's tasks can note any process as a recorder. The end of the step waits for none that is another user's, or
+ * another job's; a recorder of its own that is stopped goes on. */
+static void test_only_recorders_of_the_job_are_waited_for(void **state)
+{
+    static const struct {
+        unsigned other_uid;
+        const char *cgroup;
+        bool is_own;
+    } rows[] = {{1, "", false}, {0, "/sys/fs/cgroup/none/job_7", false}, {0, "", true}};
+    static struct hm_outcome outcome;
+    static struct hm_step step;
+    struct hm_profiled profiled;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            raise(SIGSTOP);
+            _exit(7);
+        }
+        assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+        assert_int_equal(hm_process_identify(pid, &outcome.recorder[0]), 0);
+        outcome.n_recorders = 1;
+        step.uid = getuid() + rows[i].other_uid;
+        snprintf(step.cgroup, sizeof(step.cgroup), "%s", rows[i].cgroup);
+        int64_t begin_ms = hm_clock_ms(CLOCK_MONOTONIC);
+        hm_profiled_end(&step, &outcome, 0, &profiled);
+        int64_t took_ms = hm_clock_ms(CLOCK_MONOTONIC) - begin_ms;
+        kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(took_ms < 20000);
+        assert_int_equal(WIFEXITED(status), rows[i].is_own);
+    }
+}
+
 /* Where the recorder of one task has left a profile, and another task had none, the profile is not of all. */
 static void test_a_task_without_a_recorder_is_told(void **state)
 {
@@ -332,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_the_end_of_a_step_is_told),
         cmocka_unit_test(test_what_a_task_of_a_run_needs),
         cmocka_unit_test(test_a_task_without_a_recorder_is_told),
+        cmocka_unit_test(test_only_recorders_of_the_job_are_waited_for),
         cmocka_unit_test(test_the_first_profile_is_noted_and_a_script_last),
         cmocka_unit_test(test_the_file_of_results_keeps_its_size),
         cmocka_unit_test(test_all_recorders_have_room),
