@@ -217,6 +217,7 @@ def test_a_run_on_both_sides_of_midnight_is_one_and_a_number_given_out_again_is_
 
 def test_a_wrong_folder_of_records_is_refused(tmp_path):
     (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "file").touch()
     done = ingest(tmp_path / "notes", tmp_path / "history", status=1)
     said = f"there are no folders of days (YYYY-MM-DD) in {tmp_path}/notes: no job was recorded there"
     assert (done.stdout, done.stderr) == ("", f"hybridmem ingest: {said}\n")

@@ -47,10 +47,12 @@ def test_wrong_arguments_are_named(tmp_path, words, expected):
     assert said.startswith("hybridmem report: ") and said.count("\n") == 1 and expected in said
 
 
-def test_no_records_folder_is_an_error_and_a_day_without_records_is_not(tmp_path):
+def test_no_records_folder_is_an_error_and_an_empty_one_is_not(tmp_path):
     assert f"there is no folder {tmp_path}/none" in report(tmp_path / "none", status=1).stderr
     (tmp_path / "file").touch()
     assert "Not a directory" in report(tmp_path / "file", status=1).stderr
+    (tmp_path / "file").unlink()
+    assert report_json(tmp_path)["rows"] == []
     (tmp_path / "2024-01-01").mkdir()
     assert report_json(tmp_path)["rows"] == []
     assert "total" in report(tmp_path).stdout

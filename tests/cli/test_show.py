@@ -40,12 +40,13 @@ def test_no_such_job(tmp_path):
 
 
 def test_a_folder_that_has_no_records_is_named(tmp_path):
-    """The messages are those of report, for the folder of a day and for an empty folder."""
+    """The messages are those of report, for the folder of a day and for a folder of other things."""
     write(tmp_path, record(12))
     day = tmp_path / "2025-03-01"
     said = f"there are no folders of days in {day}: it is the folder of a day; name the one above it"
     assert show(day, "12", status=1).stderr == f"hybridmem show: {said}\n"
     (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "file").touch()
     said = f"there are no folders of days (YYYY-MM-DD) in {tmp_path}/notes: no job was recorded there"
     assert show(tmp_path / "notes", "12", status=1).stderr == f"hybridmem show: {said}\n"
 

@@ -112,8 +112,9 @@ def why_no_days(folder):
 
 
 def check_days(folder, named):
-    """Raises Failure if the folder is the one that the user named, and has no folders of days: it is a wrong one."""
-    if folder == named and not days(folder):
+    """Raises Failure if the folder is the one that the user named, and has files, but no folders of days: it is a wrong
+    one. An empty one may wait for its first record."""
+    if folder == named and not days(folder) and any(Path(folder).iterdir()):
         raise Failure(why_no_days(folder))
 
 
