@@ -21,6 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef MREMAP_DONTUNMAP /* in headers since glibc 2.32 */
+#define MREMAP_DONTUNMAP 4
+#endif
+
 #define MIB ((size_t)1 << 20)
 #define CALLERS 8
 
@@ -198,6 +202,29 @@ static void remapped(void)
         tell("grown", grown + 18 * MIB - 1);
         munmap(grown, 18 * MIB);
     }
+}
+
+/* A mapping grows where it is, step by step, and is moved to a place nearby while its addresses stay its own. Tells of
+ * its ends. */
+static void stays(void)
+{
+    char *room = mmap(NULL, 64 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *mapped = mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(room, 64 * MIB);
+    if (mremap(mapped, 8 * MIB, 8 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, room) != room)
+        abort();
+    for (size_t bytes = 8 * MIB; bytes < 16 * MIB; bytes += MIB)
+        if (mremap(room, bytes, bytes + MIB, 0) != room)
+            abort();
+    memset(room, 1, 16 * MIB);
+    char *moved = mremap(room, 16 * MIB, 16 * MIB, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, room + 32 * MIB);
+    if (moved != room + 32 * MIB)
+        abort();
+    for (size_t at = 0; at < 16 * MIB; at += 4096)
+        if (moved[at] != 1 || room[at] != 0)
+            abort();
+    tell("start", moved);
+    tell("end", moved + 16 * MIB - 1);
 }
 
 __attribute__((noinline)) static char *late_caller(size_t bytes)
@@ -667,6 +694,8 @@ int main(int argc, char **argv)
         slices();
     else if (strcmp(what, "remapped") == 0)
         remapped();
+    else if (strcmp(what, "stays") == 0)
+        stays();
     else if (strcmp(what, "late") == 0 && argc > 5)
         late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), atof(argv[5]));
     else if (strcmp(what, "churns") == 0)

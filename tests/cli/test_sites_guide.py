@@ -230,6 +230,14 @@ def test_a_mapping_with_fast_slices_can_be_moved(tmp_path, probe, fast, wanted):
     assert "".join(".#"[line.split()[1] == FAST] for line in lines) == wanted * 3
 
 
+def test_a_mapping_with_a_fast_part_grows_in_place_and_is_moved_as_without_guide(tmp_path, probe):
+    """The kernel refuses both for memory of two policies, as it has them where the limit is reached."""
+    path = profile_of(probe, tmp_path / "stays.json", "stays")
+    hot = changed(path, path, lambda site: site.update(accesses=int(site["peak_bytes"] < 64 * MIB)))
+    hot = changed(path, path, lambda site: site.update(reads=site["accesses"], samples=site["accesses"]))
+    assert policies(guide(hot, probe, "stays", options=["--fast", "10M"])) == {"start": FAST, "end": SLOW}
+
+
 def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):
     """By a script, which has no build-id, by another program, and with libraries of the user's before malloc."""
     wanted = {**all_slow(), "2": FAST, "8": FAST}

@@ -184,14 +184,15 @@ static size_t border_after(size_t at, size_t bytes, const struct hm_limit_ranges
     return bytes;
 }
 
-/* Moves memory by its parts, of which the last one grows. Returns how many bytes were moved; fewer with errno. */
-static size_t move(char *from, char *to, size_t bytes, size_t new_bytes, const struct hm_limit_ranges *fast)
+/* Moves memory by its parts, of which the last one grows; `keep`: MREMAP_DONTUNMAP, or 0. Returns how many bytes were
+ * moved; fewer with errno. */
+static size_t move(char *from, char *to, size_t bytes, size_t new_bytes, int keep, const struct hm_limit_ranges *fast)
 {
     size_t at = 0;
     for (size_t end; at < bytes; at = end) {
         end = border_after(at, bytes, fast);
         if (syscall(SYS_mremap, from + at, end - at, (end < bytes ? end : new_bytes) - at,
-                    MREMAP_MAYMOVE | MREMAP_FIXED, to + at) == -1)
+                    MREMAP_MAYMOVE | MREMAP_FIXED | keep, to + at) == -1)
             break;
     }
     return at;
@@ -199,25 +200,48 @@ static size_t move(char *from, char *to, size_t bytes, size_t new_bytes, const s
 
 /* The kernel moves memory of one policy only: a mapping with fast slices is moved by these. All is moved, or nothing.
  * Sizes are of whole pages; returns as mremap does. */
-static void *move_divided(char *memory, size_t bytes, size_t new_bytes, void *wanted,
+static void *move_divided(char *memory, size_t bytes, size_t new_bytes, int flags, void *wanted,
                           const struct hm_limit_ranges *fast)
 {
     size_t kept = (size_t)hm_least(bytes, new_bytes);
-    char *to = (char *)syscall(SYS_mmap, wanted, new_bytes, PROT_NONE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (wanted ? MAP_FIXED : 0), -1, 0);
+    char *to =
+        (char *)syscall(SYS_mmap, wanted, new_bytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (flags & MREMAP_FIXED ? MAP_FIXED : 0), -1, 0);
     if (to == MAP_FAILED)
         return MAP_FAILED;
-    size_t moved = move(memory, to, kept, new_bytes, fast);
+    size_t moved = move(memory, to, kept, new_bytes, flags & MREMAP_DONTUNMAP, fast);
     if (moved == kept) {
         if (kept < bytes)
             syscall(SYS_munmap, memory + kept, bytes - kept);
         return to;
     }
     int number = errno;
-    move(to, memory, moved, moved, fast);
+    move(to, memory, moved, moved, 0, fast);
     syscall(SYS_munmap, to, new_bytes);
     errno = number;
     return MAP_FAILED;
+}
+
+/* The kernel lets memory of one policy only grow: of a mapping with fast slices, its last part. */
+static void *grow_in_place(char *memory, size_t bytes, size_t new_bytes, const struct hm_limit_ranges *fast)
+{
+    size_t last = 0;
+    for (size_t end; (end = border_after(last, bytes, fast)) < bytes;)
+        last = end;
+    bool has_grown = syscall(SYS_mremap, memory + last, bytes - last, new_bytes - last, 0) != -1;
+    return has_grown ? memory : MAP_FAILED;
+}
+
+/* mremap of a divided mapping, for which the kernel has refused it. Sizes are of whole pages. */
+static void *remap_divided(char *memory, size_t bytes, size_t new_bytes, int flags, void *wanted,
+                           const struct hm_limit_ranges *fast)
+{
+    void *remapped = MAP_FAILED;
+    if (new_bytes > bytes && !(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)))
+        remapped = grow_in_place(memory, bytes, new_bytes, fast);
+    if (remapped == MAP_FAILED && (flags & MREMAP_MAYMOVE))
+        remapped = move_divided(memory, bytes, new_bytes, flags, wanted, fast);
+    return remapped;
 }
 
 static size_t whole_pages(size_t bytes)
@@ -251,20 +275,16 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
 {
     va_list more;
     va_start(more, flags);
-    void *wanted = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
+    void *wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(more, void *) : NULL;
     va_end(more);
     struct hm_limit_ranges fast = {0};
     enum hm_guide_tier tier = is_refused(address, bytes) ? HM_GUIDE_SLOW : take_out(address, bytes, &fast);
     void *memory = find_others() ? others.mremap(address, bytes, new_bytes, flags, wanted)
                                  : (void *)syscall(SYS_mremap, address, bytes, new_bytes, flags, wanted);
-    bool can_move = (flags & MREMAP_MAYMOVE) && !(flags & MREMAP_DONTUNMAP);
-    if (memory == MAP_FAILED && errno == EFAULT && is_divided(bytes, &fast)) {
-        errno = ENOMEM; /* it cannot grow where it is */
-        if (can_move)
-            memory = move_divided(address, whole_pages(bytes), whole_pages(new_bytes), wanted, &fast);
-    }
+    if (memory == MAP_FAILED && errno == EFAULT && is_divided(bytes, &fast))
+        memory = remap_divided(address, whole_pages(bytes), whole_pages(new_bytes), flags, wanted, &fast);
     bool is_moved = memory != MAP_FAILED;
-    if (is_moved && wanted) /* what was there is unmapped */
+    if (is_moved && (flags & MREMAP_FIXED)) /* what was there is unmapped */
         unmap(wanted, new_bytes);
     if (tier != HM_GUIDE_SLOW && is_moved)
         note(tier, memory, bytes, grow(tier, memory, bytes, new_bytes, &fast), &fast);

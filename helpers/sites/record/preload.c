@@ -16,6 +16,10 @@
 #include "alloc/next.h"
 #include "notes.h"
 
+#ifndef MREMAP_DONTUNMAP /* in headers since glibc 2.32 */
+#define MREMAP_DONTUNMAP 4
+#endif
+
 #define PUBLIC __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
@@ -251,7 +255,7 @@ PUBLIC void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ..
 {
     va_list arguments;
     va_start(arguments, flags);
-    void *wanted = flags & MREMAP_FIXED ? va_arg(arguments, void *) : NULL;
+    void *wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
     bool is_noted = begin_note();
     void *memory = find_others() ? others.mremap(address, old_bytes, bytes, flags, wanted)
