@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -217,6 +218,8 @@ static void stays(void)
         if (mremap(room, bytes, bytes + MIB, 0) != room)
             abort();
     memset(room, 1, 16 * MIB);
+    if (mremap(room, 16 * MIB, (size_t)1 << 46, 0) != MAP_FAILED) /* there is no room for so much */
+        abort();
     char *moved = mremap(room, 16 * MIB, 16 * MIB, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, room + 32 * MIB);
     if (moved != room + 32 * MIB)
         abort();
@@ -225,6 +228,39 @@ static void stays(void)
             abort();
     tell("start", moved);
     tell("end", moved + 16 * MIB - 1);
+}
+
+#define RACES 300
+
+static atomic_bool has_raced;
+
+__attribute__((noinline)) static char *race_caller(void)
+{
+    char *mapped = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    sum += (uint64_t)mapped[0];
+    return mapped;
+}
+
+static void *race_on(void *unused)
+{
+    for (int i = 0; i < RACES; i++) {
+        race_caller();
+        usleep(50);
+    }
+    atomic_store(&has_raced, true);
+    return unused;
+}
+
+/* One thread maps memory, and keeps it, while another's memory is moved, which makes room for it. */
+static void races(void)
+{
+    pthread_t id;
+    pthread_create(&id, NULL, race_on, NULL);
+    while (!atomic_load(&has_raced)) {
+        char *mapped = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        munmap(mremap(mapped, MIB, 2 * MIB, MREMAP_MAYMOVE), 2 * MIB);
+    }
+    pthread_join(id, NULL);
 }
 
 __attribute__((noinline)) static char *late_caller(size_t bytes)
@@ -696,6 +732,8 @@ int main(int argc, char **argv)
         remapped();
     else if (strcmp(what, "stays") == 0)
         stays();
+    else if (strcmp(what, "races") == 0)
+        races();
     else if (strcmp(what, "late") == 0 && argc > 5)
         late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), atof(argv[5]));
     else if (strcmp(what, "churns") == 0)

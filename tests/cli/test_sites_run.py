@@ -256,6 +256,17 @@ def test_mappings_that_grow(probe, run):
     assert 9 * MIB * site["lifetime_s"] < site["mean_bytes"] * profile["elapsed_s"] / 3 < 18 * MIB * site["lifetime_s"]
 
 
+def test_a_mapping_that_is_moved_leaves_its_addresses_to_other_sites(probe, run):
+    """To those of another thread, too, which has them before mremap returns."""
+    assert by_peak(run(probe, "races")[0])[300]["allocations"] == 300
+
+
+def test_a_mapping_whose_addresses_stay_its_own_is_two(probe, run):
+    """Where mremap fails, nothing has changed."""
+    profile, _ = run(probe, "stays")
+    assert by_peak(profile)[32]["allocations"] == 2 and 16 not in by_peak(profile)
+
+
 def test_small_is_what_the_user_says(probe, run):
     profile, _ = run(probe, "lives", options=["--least", "64", "--input-class", "tiny"])
     assert profile["least_bytes"] == 64 and profile["program"]["input_class"] == "tiny"

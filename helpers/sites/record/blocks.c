@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "sites/profile/slices.h"
 
 #define CHUNK 4096                  /* blocks by which the file grows */
@@ -134,9 +135,11 @@ static void set_address(struct hm_sites_block *block, uintptr_t address)
     atomic_fetch_add_explicit(&process->changes, 1, memory_order_relaxed);
 }
 
-static struct hm_blocks_part part_of(const struct hm_sites_block *block, uint64_t bytes, bool is_last)
+static struct hm_blocks_part part_of(const struct hm_sites_block *block, uintptr_t address, uint64_t bytes,
+                                     bool is_last)
 {
     return (struct hm_blocks_part){.bytes = bytes,
+                                   .address = address,
                                    .born_ns = block->born_ns,
                                    .before = block->before,
                                    .entry = block->entry,
@@ -152,7 +155,7 @@ static struct hm_blocks_part end(uint32_t at)
         return (struct hm_blocks_part){.bytes = 0};
     uint32_t number = slot[at] - 1;
     struct hm_sites_block *block = &process->block[number];
-    struct hm_blocks_part part = part_of(block, block->bytes, true);
+    struct hm_blocks_part part = part_of(block, address_of(number), block->bytes, true);
     clear_slot(at);
     set_address(block, 0);
     spare[n_spare++] = number;
@@ -203,7 +206,7 @@ bool hm_blocks_add(const struct hm_blocks_new *new)
     block->before = new->was ? new->was->before : place_in_order(new->entry, new->bytes);
     block->entry = new->entry;
     block->is_placed = new->is_placed;
-    block->is_inherited = 0;
+    block->is_inherited = new->is_inherited;
     if (number == n)
         atomic_store(&process->n_blocks, n + 1);
     set_address(block, new->address);
@@ -232,7 +235,7 @@ struct hm_blocks_part hm_blocks_cut(uintptr_t address, uint64_t bytes)
         /* What is left is forgotten, too, where an allocation inside the mapping begins at the same address. */
         if (address <= start && (stop <= after || slot[find(after)]))
             return end(find(start));
-        struct hm_blocks_part part = part_of(block, 0, false);
+        struct hm_blocks_part part = part_of(block, (uintptr_t)hm_most(start, address), 0, false);
         if (address <= start) {
             part.bytes = after - start;
             block->bytes = stop - after;

@@ -21,6 +21,7 @@ struct hm_sites_process *hm_blocks_process(void);
 /* What has ended. */
 struct hm_blocks_part {
     uint64_t bytes; /* 0: nothing */
+    uintptr_t address;
     uint64_t born_ns;
     uint64_t before; /* of the block (table.h) */
     uint32_t entry;
@@ -36,6 +37,7 @@ struct hm_blocks_new {
     uint32_t entry;
     bool is_mapping;
     bool is_placed;
+    bool is_inherited;
     const struct hm_blocks_part
         *was; /* the mapping that it was before, whose place in the order stays; NULL: it is new */
 };

@@ -3,6 +3,7 @@
 
 #include "base/amount.h"
 #include "base/clock.h"
+#include "base/pagesize.h"
 #include "blocks.h"
 #include "notesparts.h"
 #include "place.h"
@@ -166,14 +167,19 @@ void hm_notes_drop(const void *memory)
     count_end(&part);
 }
 
+static void forget_place(const struct hm_blocks_part *part)
+{
+    if (part->is_placed && part->is_last)
+        hm_place_forget();
+}
+
 /* Takes out what one mapping has in this range. */
 static struct hm_blocks_part cut(const void *memory, size_t bytes)
 {
     pthread_mutex_lock(&hm_notes_lock);
     struct hm_blocks_part part = hm_blocks_cut((uintptr_t)memory, bytes);
     pthread_mutex_unlock(&hm_notes_lock);
-    if (part.is_placed && part.is_last)
-        hm_place_forget();
+    forget_place(&part);
     return part;
 }
 
@@ -188,22 +194,72 @@ void hm_notes_unmap(const void *memory, size_t bytes)
     } while (part.bytes > 0);
 }
 
-/* Of a part of a mapping, or of one that the process was forked with, there is a further allocation now. */
-void hm_notes_remap(const void *memory, size_t bytes, const void *moved, size_t new_bytes)
+void hm_notes_take(const void *memory, size_t bytes, struct hm_notes_taken *taken)
+{
+    taken->n = 0;
+    if (!hm_notes_are_ours() || (uintptr_t)memory % hm_page_size() != 0) /* which mremap refuses */
+        return;
+    pthread_mutex_lock(&hm_notes_lock);
+    while (taken->n < HM_NOTES_TAKEN) {
+        struct hm_blocks_part part = hm_blocks_cut((uintptr_t)memory, bytes);
+        if (part.bytes == 0)
+            break;
+        if (part.entry < HM_SITES_ENTRIES) /* else the program has written this */
+            taken->part[taken->n++] = part;
+    }
+    pthread_mutex_unlock(&hm_notes_lock);
+}
+
+/* Its bytes are counted still. Of a part of a mapping there is a further allocation then. */
+static void put_back(const struct hm_blocks_part *part)
+{
+    const struct hm_blocks_new again = {.address = part->address,
+                                        .bytes = part->bytes,
+                                        .born_ns = part->born_ns,
+                                        .entry = part->entry,
+                                        .is_mapping = true,
+                                        .is_placed = part->is_placed && part->is_last,
+                                        .is_inherited = part->is_inherited,
+                                        .was = part};
+    pthread_mutex_lock(&hm_notes_lock);
+    bool is_noted = hm_blocks_add(&again);
+    pthread_mutex_unlock(&hm_notes_lock);
+    if (is_noted && !part->is_last && !part->is_inherited)
+        atomic_fetch_add(&hm_notes_table->entry[part->entry].allocations, 1);
+    if (is_noted)
+        return;
+    atomic_fetch_add(&hm_notes_table->left_out, 1);
+    count_end(part);
+    forget_place(part);
+}
+
+void hm_notes_put_back(const struct hm_notes_taken *taken)
+{
+    for (size_t i = 0; i < taken->n; i++)
+        put_back(&taken->part[i]);
+}
+
+/* Of a part of a mapping, or of one that the process was forked with or that stays, there is a further allocation now.
+ */
+void hm_notes_remap(const struct hm_notes_taken *taken, const void *moved, size_t new_bytes, bool stays)
 {
     if (!hm_notes_are_ours())
         return;
-    struct hm_blocks_part was = cut(memory, bytes);
-    hm_notes_unmap(memory, bytes);    /* others of the range, which the kernel has as one */
     hm_notes_unmap(moved, new_bytes); /* what was there before, with MREMAP_FIXED */
-    bool goes_on = was.is_last && !was.is_inherited;
-    count_part(&was, goes_on);
-    if (was.bytes == 0)
+    const struct hm_blocks_part *was = &taken->part[0];
+    bool goes_on = taken->n > 0 && was->is_last && !was->is_inherited && !stays;
+    if (stays)
+        hm_notes_put_back(taken);
+    for (size_t i = 0; i < taken->n && !stays; i++) {
+        count_part(&taken->part[i], i == 0 && goes_on);
+        forget_place(&taken->part[i]);
+    }
+    if (taken->n == 0)
         return;
-    if (!put(moved, new_bytes, was.entry, true, &was))
-        atomic_fetch_add(&hm_notes_table->entry[was.entry].ended, goes_on);
+    if (!put(moved, new_bytes, was->entry, true, was))
+        atomic_fetch_add(&hm_notes_table->entry[was->entry].ended, goes_on);
     else if (!goes_on)
-        atomic_fetch_add(&hm_notes_table->entry[was.entry].allocations, 1);
+        atomic_fetch_add(&hm_notes_table->entry[was->entry].allocations, 1);
 }
 
 void hm_notes_end(void)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "blocks.h"
+
 /* Opens the files, once. Returns whether allocations are to be noted. */
 bool hm_notes_are_on(void);
 
@@ -30,8 +32,23 @@ void hm_notes_drop(const void *memory);
 /* The same for mappings: the part that is unmapped may be any. */
 void hm_notes_map(const void *memory, size_t bytes, const void *caller);
 void hm_notes_unmap(const void *memory, size_t bytes);
-/* What was mapped there is mapped elsewhere, or in another size, and stays its site's: so does its memory policy. */
-void hm_notes_remap(const void *memory, size_t bytes, const void *moved, size_t new_bytes);
+
+#define HM_NOTES_TAKEN 8
+
+/* What was noted of a range that mremap is called for: no more than there is room for. */
+struct hm_notes_taken {
+    size_t n;
+    struct hm_blocks_part part[HM_NOTES_TAKEN];
+};
+
+/* Before the call, takes out what is noted of the range: another thread may have its addresses before the call returns.
+ * Then one of the two below has to follow. */
+void hm_notes_take(const void *memory, size_t bytes, struct hm_notes_taken *taken);
+/* It stays as it was. */
+void hm_notes_put_back(const struct hm_notes_taken *taken);
+/* What was mapped there is mapped elsewhere, or in another size, and stays its site's: so does its memory policy.
+ * `stays`: the range is mapped as before, too (MREMAP_DONTUNMAP). */
+void hm_notes_remap(const struct hm_notes_taken *taken, const void *moved, size_t new_bytes, bool stays);
 
 /* The process ends: what it still has is counted as ended. The recorder would do that, too, but later, when the memory
  * of the next process is there already. */

@@ -251,20 +251,31 @@ PUBLIC int munmap(void *address, size_t bytes)
     return status;
 }
 
+static void take(const void *memory, size_t bytes, struct hm_notes_taken *taken)
+{
+    int number = errno;
+    hm_notes_take(memory, bytes, taken);
+    errno = number;
+}
+
 PUBLIC void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ...)
 {
     va_list arguments;
     va_start(arguments, flags);
     void *wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
+    struct hm_notes_taken taken;
     bool is_noted = begin_note();
+    if (is_noted)
+        take(address, old_bytes, &taken);
     void *memory = find_others() ? others.mremap(address, old_bytes, bytes, flags, wanted)
                                  : (void *)syscall(SYS_mremap, address, old_bytes, bytes, flags, wanted);
-    if (is_noted && memory != MAP_FAILED) {
-        int number = errno;
-        hm_notes_remap(address, old_bytes, memory, bytes);
-        errno = number;
-    }
+    int number = errno;
+    if (is_noted && memory != MAP_FAILED)
+        hm_notes_remap(&taken, memory, bytes, (flags & MREMAP_DONTUNMAP) != 0);
+    else if (is_noted)
+        hm_notes_put_back(&taken);
+    errno = number;
     if (is_noted)
         hm_notes_leave();
     return memory;
