@@ -96,6 +96,13 @@ int hm_kernel_free_bytes(int node, uint64_t *bytes)
     return hm_file_read_start(path, text, sizeof(text)) < 0 ? -1 : hm_meminfo_parse(text, "MemFree", bytes);
 }
 
+int hm_kernel_huge_bytes(uint64_t *bytes)
+{
+    char text[4096];
+    return hm_file_read_start("/proc/meminfo", text, sizeof(text)) < 0 ? -1
+                                                                       : hm_meminfo_parse(text, "Hugepagesize", bytes);
+}
+
 int hm_kernel_most_mappings(uint64_t *n)
 {
     char text[32];

@@ -35,6 +35,9 @@ int hm_kernel_where(size_t count, void *const *page, int *node);
 /* Get the free memory of a node (MemFree), in bytes. */
 int hm_kernel_free_bytes(int node, uint64_t *bytes);
 
+/* Get the bytes of a huge page, where a mapping (MAP_HUGETLB) says no other size. */
+int hm_kernel_huge_bytes(uint64_t *bytes);
+
 /* Get vm.max_map_count. */
 int hm_kernel_most_mappings(uint64_t *n);
 

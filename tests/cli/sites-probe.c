@@ -263,6 +263,17 @@ static void races(void)
     pthread_join(id, NULL);
 }
 
+/* A mapping of huge pages, of which none need be there, and then another. Tells where they are. */
+static void huge(void)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *mapped = mmap(NULL, 66 * MIB, PROT_READ | PROT_WRITE, flags | MAP_HUGETLB, -1, 0);
+    char *other = mmap(NULL, 9 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
+    tell("start", mapped);
+    tell("end", mapped + 66 * MIB - 1);
+    tell("other", other);
+}
+
 __attribute__((noinline)) static char *late_caller(size_t bytes)
 {
     char *memory = xmalloc(bytes);
@@ -734,6 +745,8 @@ int main(int argc, char **argv)
         stays();
     else if (strcmp(what, "races") == 0)
         races();
+    else if (strcmp(what, "huge") == 0)
+        huge();
     else if (strcmp(what, "late") == 0 && argc > 5)
         late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), atof(argv[5]));
     else if (strcmp(what, "churns") == 0)

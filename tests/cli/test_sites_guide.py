@@ -238,6 +238,18 @@ def test_a_mapping_with_a_fast_part_grows_in_place_and_is_moved_as_without_guide
     assert policies(guide(hot, probe, "stays", options=["--fast", "10M"])) == {"start": FAST, "end": SLOW}
 
 
+@pytest.mark.skipif(
+    not re.search(r"^Hugepagesize: +2048 kB$", Path("/proc/meminfo").read_text(), re.M), reason="no huge pages of 2 MiB"
+)
+def test_a_mapping_of_huge_pages_has_its_beginning_in_the_fast_tier(tmp_path, probe):
+    """The kernel refuses a policy that ends within such a page. What it leaves has the other mapping's beginning."""
+    path = profile_of(probe, tmp_path / "huge.json", "huge")
+    hot = changed(path, path, lambda site: site.update(accesses=int(site["peak_bytes"] >= 9 * MIB)))
+    hot = changed(path, path, lambda site: site.update(reads=site["accesses"], samples=site["accesses"]))
+    done = guide(hot, probe, "huge", options=["--fast", "52736K", "--packer", "hotset"])
+    assert policies(done) == {"start": FAST, "end": SLOW, "other": FAST}
+
+
 def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):
     """By a script, which has no build-id, by another program, and with libraries of the user's before malloc."""
     wanted = {**all_slow(), "2": FAST, "8": FAST}

@@ -89,12 +89,11 @@ static void *map_units(enum hm_guide_tier tier, size_t bytes, size_t fast_bytes)
         munmap(base, (size_t)(start - base));
     if (start + bytes < end)
         munmap(start + bytes, (size_t)(end - start) - bytes);
-    if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) {
+    if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0 ||
+        (fast_bytes > 0 && hm_guide_bind_fast(start, fast_bytes, false) != 0)) {
         munmap(start, bytes);
         return NULL;
     }
-    if (fast_bytes > 0)
-        hm_guide_bind_fast(start, fast_bytes, false);
     return add(tier, (uintptr_t)start, bytes) ? start : NULL;
 }
 

@@ -3,6 +3,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -69,42 +70,67 @@ static bool map(enum hm_guide_tier tier, const void *memory, size_t bytes)
     return false;
 }
 
+static void unmap(const void *memory, size_t bytes)
+{
+    hm_limit_unmap(&hm_guide_limited, memory, bytes);
+    hm_limit_unmap(&hm_guide_limit, memory, bytes);
+}
+
 struct mapping {
     char *memory;
     size_t bytes;
+    size_t page_bytes;
     bool has_pages; /* from the beginning */
 };
+
+/* Bytes of a page of a mapping with these flags. A file may have to be read, where a thread can be cancelled; mmap must
+ * not be such a place. */
+static size_t page_bytes_of(int flags)
+{
+    int before;
+    uint64_t bytes = 0;
+    unsigned shift = (unsigned)flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
+    if (!(flags & MAP_HUGETLB))
+        return hm_page_size();
+    if (shift > 0)
+        return (size_t)1 << shift;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    bool is_known = hm_kernel_huge_bytes(&bytes) == 0 && bytes > 0;
+    pthread_setcancelstate(before, NULL);
+    return is_known ? bytes : hm_page_size();
+}
 
 /* Where a slice of a mapping begins, at a page; the one behind the last, at the mapping's end. */
 static char *start_of(const struct mapping *new, int slice)
 {
-    size_t at = (size_t)slice * (new->bytes / HM_SLICES);
-    return new->memory + (slice == HM_SLICES ? new->bytes : at / hm_page_size() * hm_page_size());
+    size_t at = slice == HM_SLICES ? new->bytes + new->page_bytes - 1 : new->bytes / HM_SLICES *(size_t)slice;
+    return new->memory + (at - at % new->page_bytes);
 }
 
 /* Places fast slices that follow each other together: those of them in front, where not all find room. Of a mapping
  * that is not divided, these are to be as much as of an allocation. Returns the slice behind what was placed;
- * HM_SLICES: there is no more room. */
+ * HM_SLICES: there is no more room, or the kernel refuses it. */
 static int place_slices(struct hm_preload_where where, const struct mapping *new, int slice, int end)
 {
     char *from = start_of(new, slice);
     size_t least = where.slices == HM_SLICES_ALL ? hm_guide_least(where.tier, new->bytes) : 1;
+    if (start_of(new, end) == from) /* no page begins in them */
+        return end;
     for (; end > slice; end--) {
         size_t of_it = (size_t)(start_of(new, end) - from);
-        if (of_it >= least && map(where.tier, from, of_it)) {
-            hm_guide_bind_fast(from, of_it, new->has_pages);
+        if (of_it < least || !map(where.tier, from, of_it))
+            continue;
+        if (hm_guide_bind_fast(from, of_it, new->has_pages) == 0)
             return end;
-        }
+        unmap(from, of_it);
+        break;
     }
     return HM_SLICES;
 }
 
 static void place(struct hm_preload_where where, const struct mapping *new)
 {
-    int slice = 0, end;
-    if (where.tier == HM_GUIDE_SLOW)
-        return;
-    for (; slice < HM_SLICES; slice = end) {
+    for (int slice = 0, end; slice < HM_SLICES; slice = end) {
         bool is_fast = where.slices >> slice & 1;
         for (end = slice + 1; end < HM_SLICES && (where.slices >> end & 1) == is_fast; end++)
             ;
@@ -119,12 +145,6 @@ static enum hm_guide_tier take_out(const void *memory, size_t bytes, struct hm_l
     bool is_limited = hm_limit_unmap(&hm_guide_limited, memory, bytes) > 0;
     bool is_fast = hm_limit_take_out(&hm_guide_limit, memory, bytes, fast) > 0;
     return is_limited ? HM_GUIDE_LIMITED : is_fast ? HM_GUIDE_FAST : HM_GUIDE_SLOW;
-}
-
-static void unmap(const void *memory, size_t bytes)
-{
-    hm_limit_unmap(&hm_guide_limited, memory, bytes);
-    hm_limit_unmap(&hm_guide_limit, memory, bytes);
 }
 
 /* Counts the parts of a range that have their place already, where it has another size now. What it has grown by has
@@ -154,9 +174,13 @@ PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd
     int number = errno;
     if (memory != MAP_FAILED && (flags & MAP_FIXED))
         unmap(memory, bytes);
-    const struct mapping new = {memory, bytes, (flags & (MAP_POPULATE | MAP_LOCKED)) != 0};
+    struct hm_preload_where where = {0};
     if (memory != MAP_FAILED && (flags & MAP_ANONYMOUS))
-        place(hm_guide_where_of_mapping(bytes, __builtin_return_address(0)), &new);
+        where = hm_guide_where_of_mapping(bytes, __builtin_return_address(0));
+    if (where.tier != HM_GUIDE_SLOW) {
+        const struct mapping new = {memory, bytes, page_bytes_of(flags), (flags & (MAP_POPULATE | MAP_LOCKED)) != 0};
+        place(where, &new);
+    }
     errno = number;
     return memory;
 }

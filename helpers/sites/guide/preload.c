@@ -89,14 +89,11 @@ void hm_layout_read(struct hm_layout *into)
     *into = layout; /* it was read before the first allocation was placed */
 }
 
-/* Where the nodes are full, the kernel takes the nearest others. Where it refuses, the memory is where the process's
- * policy has it. */
-void hm_guide_bind_fast(void *memory, size_t bytes, bool has_pages)
+/* Where the nodes are full, the kernel takes the nearest others. */
+int hm_guide_bind_fast(void *memory, size_t bytes, bool has_pages)
 {
-    if (has_pages)
-        (void)hm_kernel_move_to_any(memory, bytes, &fast_nodes);
-    else
-        (void)hm_kernel_prefer_any(memory, bytes, &fast_nodes);
+    return has_pages ? hm_kernel_move_to_any(memory, bytes, &fast_nodes)
+                     : hm_kernel_prefer_any(memory, bytes, &fast_nodes);
 }
 
 static _Thread_local bool is_inside; /* of the library: the walk, or what it calls, allocates */

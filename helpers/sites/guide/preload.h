@@ -23,8 +23,9 @@ enum hm_guide_tier {
 struct hm_preload_where hm_guide_where_of_mapping(size_t bytes, const void *caller);
 
 /* Lets new pages of this range come from the fast tier's nodes, as far as these have some; `has_pages`: it has pages,
- * which are moved there. */
-void hm_guide_bind_fast(void *memory, size_t bytes, bool has_pages);
+ * which are moved there. Returns 0, or -1 with errno: the kernel refuses, and the memory is where the process's policy
+ * has it. */
+int hm_guide_bind_fast(void *memory, size_t bytes, bool has_pages);
 
 /* What this process may have of the fast tier, and what the limited site may have of it. */
 extern struct hm_limit hm_guide_limit, hm_guide_limited;
