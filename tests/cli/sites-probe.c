@@ -274,6 +274,25 @@ static void huge(void)
     tell("other", other);
 }
 
+/* One mapping is used when it has got larger, and another when it was moved. */
+static void grows(double seconds)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    char *grown = mmap(NULL, MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
+    char *moved = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
+    char *place = mmap(NULL, 16 * MIB, PROT_NONE, flags, -1, 0);
+    grown = mremap(grown, MIB, 8 * MIB, MREMAP_MAYMOVE);
+    moved = mremap(moved, 4 * MIB, 4 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    if (grown == MAP_FAILED || moved != place)
+        abort();
+    memset(grown, 1, 8 * MIB);
+    memset(moved, 1, 4 * MIB);
+    for (double end = cpu_s() + seconds; cpu_s() < end;) {
+        use(grown, 8 * MIB, 50000);
+        use(moved, 4 * MIB, 50000);
+    }
+}
+
 __attribute__((noinline)) static char *late_caller(size_t bytes)
 {
     char *memory = xmalloc(bytes);
@@ -747,6 +766,8 @@ int main(int argc, char **argv)
         races();
     else if (strcmp(what, "huge") == 0)
         huge();
+    else if (strcmp(what, "grows") == 0)
+        grows(0.5);
     else if (strcmp(what, "late") == 0 && argc > 5)
         late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), atof(argv[5]));
     else if (strcmp(what, "churns") == 0)

@@ -267,6 +267,12 @@ def test_a_mapping_whose_addresses_stay_its_own_is_two(probe, run):
     assert by_peak(profile)[32]["allocations"] == 2 and 16 not in by_peak(profile)
 
 
+def test_a_mapping_that_has_grown_has_no_slices(probe, run):
+    """It is placed by its first size, so its slices would not be where they were seen."""
+    sites = by_peak(run(probe, "grows")[0])
+    assert sites[4]["slices"] and sites[8]["accesses"] > 0 and not sites[8]["slices"]
+
+
 def test_small_is_what_the_user_says(probe, run):
     profile, _ = run(probe, "lives", options=["--least", "64", "--input-class", "tiny"])
     assert profile["least_bytes"] == 64 and profile["program"]["input_class"] == "tiny"

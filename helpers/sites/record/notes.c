@@ -256,6 +256,8 @@ void hm_notes_remap(const struct hm_notes_taken *taken, const void *moved, size_
     }
     if (taken->n == 0)
         return;
+    if (!was->is_last || was->bytes != new_bytes)
+        atomic_store(&hm_notes_table->entry[was->entry].is_resized, 1);
     if (!put(moved, new_bytes, was->entry, true, was))
         atomic_fetch_add(&hm_notes_table->entry[was->entry].ended, goes_on);
     else if (!goes_on)

@@ -75,13 +75,15 @@ static bool is_in_order(const struct hm_sites_entry *entry)
     return (double)entry->ordered_bytes <= (double)entry->peak_bytes * MOST_AGAIN;
 }
 
-/* The slices of a site, where nearly all of its accesses are in those of one kind. */
+/* The slices of a site, where nearly all of its accesses are in those of one kind. Memory that mremap has given another
+ * size has its slices by the size at the time of an access, and is placed by that of the allocation: there are none. */
 static struct hm_slices slices_of(const struct hm_watch *watch, int at)
 {
     const struct hm_watch_heat *heat = &watch->heat[at];
     double large = sum_of(&heat->large), ordered = sum_of(&heat->ordered);
     struct hm_slices slices = large > ordered ? heat->large : heat->ordered;
-    slices.is_known = (large > ordered || is_in_order(&watch->table->entry[at])) &&
+    slices.is_known = watch->table->entry[at].is_resized == 0 &&
+                      (large > ordered || is_in_order(&watch->table->entry[at])) &&
                       fmax(large, ordered) > (large + ordered) * LEAST_OF_KIND;
     return slices.is_known ? slices : (struct hm_slices){.is_known = false};
 }
