@@ -55,11 +55,17 @@ static struct range unpack(uint64_t word)
     return (struct range){word >> SIZE_BITS, (word >> SIZE_BITS) + (word & MOST_UNITS)};
 }
 
+/* Has a slot room for such a range? */
+static bool is_notable(struct range range)
+{
+    return range.end - range.start <= MOST_UNITS && range.start >> ADDRESS_BITS == 0;
+}
+
 /* Notes a range. False: it is too large, or no slot is free. */
 static bool note(struct hm_limit *limit, struct range range)
 {
     uint64_t none;
-    if (range.end - range.start > MOST_UNITS || range.start >> ADDRESS_BITS)
+    if (!is_notable(range))
         return false;
     for (unsigned i = 0; i < HM_LIMIT_MAPPINGS; i++) {
         unsigned n = atomic_load(&limit->n_mappings);
@@ -78,17 +84,17 @@ static uint64_t bytes_of(struct range range)
     return (range.end - range.start) << UNIT_SHIFT;
 }
 
-bool hm_limit_map(struct hm_limit *limit, const void *memory, size_t bytes)
+enum hm_limit_taken hm_limit_map(struct hm_limit *limit, const void *memory, size_t bytes)
 {
     struct range range = range_of(memory, bytes);
     if (limit->most_bytes == UINT64_MAX)
-        return true;
-    if (hm_limit_take(limit, bytes_of(range), bytes_of(range)) == 0)
-        return false;
+        return HM_LIMIT_TAKEN;
+    if (!is_notable(range) || hm_limit_take(limit, bytes_of(range), bytes_of(range)) == 0)
+        return HM_LIMIT_NO_ROOM;
     if (note(limit, range))
-        return true;
+        return HM_LIMIT_TAKEN;
     hm_limit_give(limit, bytes_of(range));
-    return false;
+    return HM_LIMIT_NO_SLOT;
 }
 
 void hm_limit_note(struct hm_limit *limit, const void *memory, size_t bytes)

@@ -32,8 +32,14 @@ uint64_t hm_limit_take(struct hm_limit *limit, uint64_t bytes, uint64_t least);
 void hm_limit_add(struct hm_limit *limit, uint64_t bytes);
 void hm_limit_give(struct hm_limit *limit, uint64_t bytes);
 
-/* Takes the bytes of a mapping. False where they are not left, or there are too many mappings. */
-bool hm_limit_map(struct hm_limit *limit, const void *memory, size_t bytes);
+enum hm_limit_taken {
+    HM_LIMIT_TAKEN,
+    HM_LIMIT_NO_ROOM, /* for so many bytes */
+    HM_LIMIT_NO_SLOT, /* for any: there are too many mappings */
+};
+
+/* Takes the bytes of a mapping. */
+enum hm_limit_taken hm_limit_map(struct hm_limit *limit, const void *memory, size_t bytes);
 /* The same for a mapping that has its place already. */
 void hm_limit_note(struct hm_limit *limit, const void *memory, size_t bytes);
 /* Gives back what of this range was taken by hm_limit_map. Returns these bytes. */

@@ -58,16 +58,18 @@ __attribute__((constructor)) static void begin(void)
     (void)find_others();
 }
 
-/* Counts a mapping against the limits of its tier. Returns whether it may be in the fast one. */
-static bool map(enum hm_guide_tier tier, const void *memory, size_t bytes)
+/* Counts a mapping of a fast tier against the limits of that. */
+static enum hm_limit_taken map(enum hm_guide_tier tier, const void *memory, size_t bytes)
 {
-    if (tier == HM_GUIDE_SLOW || (tier == HM_GUIDE_LIMITED && !hm_limit_map(&hm_guide_limited, memory, bytes)))
-        return false;
-    if (hm_limit_map(&hm_guide_limit, memory, bytes))
-        return true;
+    enum hm_limit_taken taken = HM_LIMIT_TAKEN;
     if (tier == HM_GUIDE_LIMITED)
+        taken = hm_limit_map(&hm_guide_limited, memory, bytes);
+    if (taken != HM_LIMIT_TAKEN)
+        return taken;
+    taken = hm_limit_map(&hm_guide_limit, memory, bytes);
+    if (taken != HM_LIMIT_TAKEN && tier == HM_GUIDE_LIMITED)
         hm_limit_unmap(&hm_guide_limited, memory, bytes);
-    return false;
+    return taken;
 }
 
 static void unmap(const void *memory, size_t bytes)
@@ -109,7 +111,7 @@ static char *start_of(const struct mapping *new, int slice)
 
 /* Places fast slices that follow each other together: those of them in front, where not all find room. Of a mapping
  * that is not divided, these are to be as much as of an allocation. Returns the slice behind what was placed;
- * HM_SLICES: there is no more room, or the kernel refuses it. */
+ * HM_SLICES: there is no more room for it, too many mappings are known, or the kernel refuses it. */
 static int place_slices(struct hm_preload_where where, const struct mapping *new, int slice, int end)
 {
     char *from = start_of(new, slice);
@@ -118,11 +120,13 @@ static int place_slices(struct hm_preload_where where, const struct mapping *new
         return end;
     for (; end > slice; end--) {
         size_t of_it = (size_t)(start_of(new, end) - from);
-        if (of_it < least || !map(where.tier, from, of_it))
+        enum hm_limit_taken taken = of_it < least ? HM_LIMIT_NO_ROOM : map(where.tier, from, of_it);
+        if (taken == HM_LIMIT_NO_ROOM)
             continue;
-        if (hm_guide_bind_fast(from, of_it, new->has_pages) == 0)
+        if (taken == HM_LIMIT_TAKEN && hm_guide_bind_fast(from, of_it, new->has_pages) == 0)
             return end;
-        unmap(from, of_it);
+        if (taken == HM_LIMIT_TAKEN)
+            unmap(from, of_it);
         break;
     }
     return HM_SLICES;

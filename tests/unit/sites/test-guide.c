@@ -322,9 +322,9 @@ static void test_limited_mappings(void **state)
 {
     (void)state;
     limit = (struct hm_limit){.most_bytes = 10 << 12};
-    assert_true(hm_limit_map(&limit, at(100), 7 << 12));
-    assert_false(hm_limit_map(&limit, at(200), 4 << 12));
-    assert_true(hm_limit_map(&limit, at(200), (2 << 12) + 1));
+    assert_int_equal(hm_limit_map(&limit, at(100), 7 << 12), HM_LIMIT_TAKEN);
+    assert_int_equal(hm_limit_map(&limit, at(200), 4 << 12), HM_LIMIT_NO_ROOM);
+    assert_int_equal(hm_limit_map(&limit, at(200), (2 << 12) + 1), HM_LIMIT_TAKEN);
     assert_int_equal(hm_limit_unmap(&limit, at(50), 50 << 12), 0);
     assert_int_equal(hm_limit_unmap(&limit, at(102), 3 << 12), 3 << 12);
     assert_int_equal(hm_limit_unmap(&limit, at(102), 3 << 12), 0);
@@ -341,9 +341,9 @@ static void test_ranges_of_mappings(void **state)
     (void)state;
     struct hm_limit_ranges ranges = {0};
     limit = (struct hm_limit){.most_bytes = 20 << 12};
-    assert_true(hm_limit_map(&limit, at(108), 4 << 12));
-    assert_true(hm_limit_map(&limit, at(104), 1 << 12));
-    assert_true(hm_limit_map(&limit, at(98), 4 << 12));
+    assert_int_equal(hm_limit_map(&limit, at(108), 4 << 12), HM_LIMIT_TAKEN);
+    assert_int_equal(hm_limit_map(&limit, at(104), 1 << 12), HM_LIMIT_TAKEN);
+    assert_int_equal(hm_limit_map(&limit, at(98), 4 << 12), HM_LIMIT_TAKEN);
     assert_int_equal(hm_limit_take_out(&limit, at(100), 10 << 12, &ranges), 5 << 12);
     const size_t wanted[][2] = {{0, 2 << 12}, {4 << 12, 5 << 12}, {8 << 12, 10 << 12}};
     assert_int_equal(ranges.n, 3);
@@ -360,11 +360,11 @@ static void test_many_mappings(void **state)
     (void)state;
     limit = (struct hm_limit){.most_bytes = UINT64_MAX - 1};
     for (uint64_t i = 0; i < HM_LIMIT_MAPPINGS; i++)
-        assert_true(hm_limit_map(&limit, at(1 + 4 * i), 3 << 12));
-    assert_false(hm_limit_map(&limit, at(1000000), 1));
+        assert_int_equal(hm_limit_map(&limit, at(1 + 4 * i), 3 << 12), HM_LIMIT_TAKEN);
+    assert_int_equal(hm_limit_map(&limit, at(1000000), 1), HM_LIMIT_NO_SLOT);
     assert_int_equal(hm_limit_unmap(&limit, at(2), 1 << 12), 2 << 12); /* its end finds no slot */
     assert_int_equal(hm_limit_unmap(&limit, at(0), SIZE_MAX >> 1), (3 * HM_LIMIT_MAPPINGS - 2) << 12);
-    assert_false(hm_limit_map(&limit, at(1), UINT64_C(1) << 41));
+    assert_int_equal(hm_limit_map(&limit, at(1), UINT64_C(1) << 41), HM_LIMIT_NO_ROOM);
     assert_int_equal(hm_limit_take(&limit, UINT64_MAX - 1, UINT64_MAX - 1), UINT64_MAX - 1);
 }
 
