@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -13,50 +12,13 @@
 #include <unistd.h>
 
 #include "alloc/kernel.h"
+#include "alloc/nextmaps.h"
 #include "base/amount.h"
 #include "base/pagesize.h"
 #include "preload.h"
 #include "sites/profile/slices.h"
 
-#ifndef MREMAP_DONTUNMAP /* in headers since glibc 2.32 */
-#define MREMAP_DONTUNMAP 4
-#endif
-
 #define PUBLIC __attribute__((visibility("default")))
-
-static struct {
-    void *(*mmap)(void *, size_t, int, int, int, off_t);
-    int (*munmap)(void *, size_t);
-    void *(*mremap)(void *, size_t, size_t, int, ...);
-    int (*dlclose)(void *);
-} others;
-static atomic_bool has_others;
-
-#define FIND(name) (*(void **)(&others.name) = dlsym(RTLD_NEXT, #name))
-
-/* Looks up the functions behind this library, once. False inside the look-up, and where one is missing. */
-static bool find_others(void)
-{
-    static _Thread_local bool is_looking;
-    if (atomic_load_explicit(&has_others, memory_order_acquire))
-        return true;
-    if (is_looking)
-        return false;
-    int number = errno;
-    is_looking = true;
-    bool is_found = FIND(mmap) && FIND(munmap) && FIND(mremap) && FIND(dlclose);
-    is_looking = false;
-    errno = number;
-    if (is_found)
-        atomic_store_explicit(&has_others, true, memory_order_release);
-    return is_found;
-}
-
-/* In a child of a process with threads, the loader's lock may be one that nobody gives back. */
-__attribute__((constructor)) static void begin(void)
-{
-    (void)find_others();
-}
 
 /* Counts a mapping of a fast tier against the limits of that. */
 static enum hm_limit_taken map(enum hm_guide_tier tier, const void *memory, size_t bytes)
@@ -173,8 +135,7 @@ static bool is_refused(const void *address, size_t bytes)
 
 PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-    void *memory = find_others() ? others.mmap(address, bytes, protection, flags, fd, offset)
-                                 : (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+    void *memory = hm_next_mmap(address, bytes, protection, flags, fd, offset);
     int number = errno;
     if (memory != MAP_FAILED && (flags & MAP_FIXED))
         unmap(memory, bytes);
@@ -197,7 +158,7 @@ PUBLIC int munmap(void *address, size_t bytes)
 {
     if (!is_refused(address, bytes))
         unmap(address, bytes);
-    return find_others() ? others.munmap(address, bytes) : (int)syscall(SYS_munmap, address, bytes);
+    return hm_next_munmap(address, bytes);
 }
 
 /* Where the next part of a policy of its own begins, or ends. */
@@ -303,12 +264,11 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
 {
     va_list more;
     va_start(more, flags);
-    void *wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(more, void *) : NULL;
+    void *wanted = flags & HM_NEXT_WANTED ? va_arg(more, void *) : NULL;
     va_end(more);
     struct hm_limit_ranges fast = {0};
     enum hm_guide_tier tier = is_refused(address, bytes) ? HM_GUIDE_SLOW : take_out(address, bytes, &fast);
-    void *memory = find_others() ? others.mremap(address, bytes, new_bytes, flags, wanted)
-                                 : (void *)syscall(SYS_mremap, address, bytes, new_bytes, flags, wanted);
+    void *memory = hm_next_mremap(address, bytes, new_bytes, flags, wanted);
     if (memory == MAP_FAILED && errno == EFAULT && is_divided(bytes, &fast))
         memory = remap_divided(address, whole_pages(bytes), whole_pages(new_bytes), flags, wanted, &fast);
     bool is_moved = memory != MAP_FAILED;
@@ -323,7 +283,7 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
 
 PUBLIC int dlclose(void *handle)
 {
-    int status = find_others() ? others.dlclose(handle) : -1;
+    int status = hm_next_dlclose(handle);
     hm_guide_forget_code();
     return status;
 }

@@ -7,18 +7,14 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "alloc/next.h"
+#include "alloc/nextmaps.h"
 #include "notes.h"
-
-#ifndef MREMAP_DONTUNMAP /* in headers since glibc 2.32 */
-#define MREMAP_DONTUNMAP 4
-#endif
 
 #define PUBLIC __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
@@ -185,34 +181,6 @@ PUBLIC size_t malloc_usable_size(void *memory)
 
 /* ---------------------------------------------------------- mappings, and unloaded code */
 
-static struct {
-    void *(*mmap)(void *, size_t, int, int, int, off_t);
-    int (*munmap)(void *, size_t);
-    void *(*mremap)(void *, size_t, size_t, int, ...);
-    int (*dlclose)(void *);
-} others;
-static atomic_bool has_others;
-
-#define FIND(name) (*(void **)(&others.name) = dlsym(RTLD_NEXT, #name))
-
-/* Looks up the functions behind this library, once. False inside the look-up, and where one is missing. */
-static bool find_others(void)
-{
-    static _Thread_local bool is_looking;
-    if (atomic_load_explicit(&has_others, memory_order_acquire))
-        return true;
-    if (is_looking)
-        return false;
-    int number = errno;
-    is_looking = true;
-    bool is_found = FIND(mmap) && FIND(munmap) && FIND(mremap) && FIND(dlclose);
-    is_looking = false;
-    errno = number;
-    if (is_found)
-        atomic_store_explicit(&has_others, true, memory_order_release);
-    return is_found;
-}
-
 static void note_mapping(const void *memory, size_t bytes, int flags, const void *caller)
 {
     int number = errno;
@@ -225,8 +193,7 @@ static void note_mapping(const void *memory, size_t bytes, int flags, const void
 PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
     bool is_noted = begin_note();
-    void *memory = find_others() ? others.mmap(address, bytes, protection, flags, fd, offset)
-                                 : (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+    void *memory = hm_next_mmap(address, bytes, protection, flags, fd, offset);
     if (is_noted && memory != MAP_FAILED)
         note_mapping(memory, bytes, flags, CALLER);
     if (is_noted)
@@ -245,7 +212,7 @@ PUBLIC int munmap(void *address, size_t bytes)
         hm_notes_unmap(address, bytes);
         errno = number;
     }
-    int status = find_others() ? others.munmap(address, bytes) : (int)syscall(SYS_munmap, address, bytes);
+    int status = hm_next_munmap(address, bytes);
     if (is_noted)
         hm_notes_leave();
     return status;
@@ -262,14 +229,13 @@ PUBLIC void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ..
 {
     va_list arguments;
     va_start(arguments, flags);
-    void *wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(arguments, void *) : NULL;
+    void *wanted = flags & HM_NEXT_WANTED ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
     struct hm_notes_taken taken;
     bool is_noted = begin_note();
     if (is_noted)
         take(address, old_bytes, &taken);
-    void *memory = find_others() ? others.mremap(address, old_bytes, bytes, flags, wanted)
-                                 : (void *)syscall(SYS_mremap, address, old_bytes, bytes, flags, wanted);
+    void *memory = hm_next_mremap(address, old_bytes, bytes, flags, wanted);
     int number = errno;
     if (is_noted && memory != MAP_FAILED)
         hm_notes_remap(&taken, memory, bytes, (flags & MREMAP_DONTUNMAP) != 0);
@@ -283,7 +249,7 @@ PUBLIC void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ..
 
 PUBLIC int dlclose(void *handle)
 {
-    int status = find_others() ? others.dlclose(handle) : -1;
+    int status = hm_next_dlclose(handle);
     hm_notes_forget_code();
     return status;
 }
