@@ -9,7 +9,7 @@ import pytest
 from installed import PREFIX, has_memmode
 
 FOLDER = PREFIX / "lib" / "systemd" / "system"
-SERVICES = ["collect", "export", *(["memmode"] if has_memmode else []), "reap", "wipe@"]
+SERVICES = ["collect", "expire", "export", *(["memmode"] if has_memmode else []), "reap", "wipe@"]
 EXPOSURE = re.compile(r"^# Exposure \(systemd-analyze security\): (\d\.\d) at most\.", re.MULTILINE)
 
 
@@ -25,7 +25,7 @@ def test_all_services_are_tested():
     assert sorted(FOLDER.glob("*.service")) == sorted(map(unit, SERVICES))
 
 
-@pytest.mark.parametrize("path", [*map(unit, SERVICES), FOLDER / "hybridmem-export.timer"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*map(unit, SERVICES), *FOLDER.glob("*.timer")], ids=lambda path: path.name)
 def test_systemd_understands_each_line(path):
     done = analyze("verify", "--man=no", path)
     wrong = [line for line in done.stderr.splitlines() if "hybridmem" in line]  # others are of the system's own units
