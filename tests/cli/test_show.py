@@ -3,8 +3,10 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
+import engine
 import jsonschema
 import pytest
 from installed import helper
@@ -110,6 +112,56 @@ def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
         ("n2", 0, "2025-03-01T11:00:00.000Z"),
         ("n1", 1, "2025-03-01T11:00:00.000Z"),
     ]
+
+
+def test_days_before_the_job_began_are_not_read(tmp_path):
+    """Each day has a line with the number that is no record: it is left out, and counted, if the day was read."""
+    ran = {"start": "2025-03-08T22:00:00Z", "end": "2025-03-10T11:00:00Z"}
+    write(
+        tmp_path,
+        *(record(job, end=f"2025-03-{day:02}T11:00:00Z") for day in range(5, 13) for job in (5, 6)),
+        record(7, node="n2", **ran),
+        record(7, node="n3", **{**ran, "end": "2025-03-09T11:00:00Z"}),
+        record(8, array_job_id=7, array_task_id=0, start="2025-03-12T00:00:00Z", end="2025-03-12T11:00:00Z"),
+        record(9, restart_count=1, start="2025-03-12T00:00:00Z", end="2025-03-12T11:00:00Z"),
+        record(9, start="2025-03-06T12:00:00Z", end="2025-03-06T13:00:00Z"),
+        record(10, start="2999-03-12T00:00:00Z", end="2025-03-12T11:00:00Z"),
+    )
+    for day in tmp_path.glob("2*"):
+        with (day / "n1.jsonl").open("a") as stream:
+            stream.write("5 7 8 9 10 torn\n")
+
+    def read(job, *words):
+        done = show(tmp_path, "--json", *words, job)
+        return len(json.loads(done.stdout)), int(re.search(r"left out: (\d+)", done.stderr)[1])
+
+    assert read("7", "--until", "2025-03-11") == (2, 5), "10 and 9, on which they ended, 8 and the day before, and 11"
+    assert read("7") == (3, 8), "the tasks of an array may have begun at any time"
+    assert read("8") == (1, 2)
+    assert read("9") == (2, 8)
+    assert read("10") == (1, 8), "a clock that is wrong tells nothing"
+    assert read("7", "--since", "2025-03-10", "--until", "2025-03-10") == (1, 1)
+    said = show(tmp_path, "--until", "2025-03-05", "7", status=1).stderr.splitlines()[-1]
+    assert "no record of job 7 of this period that you may read" in said
+
+
+def test_a_history_has_the_same_records(tmp_path):
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(
+        records,
+        record(20, array_job_id=20, array_task_id=10),
+        record(21, array_job_id=20, array_task_id=3, end="2025-03-05T11:00:00Z"),
+        record(22),
+        record(31, het_job_id=30, account="größe"),
+    )
+    engine.ingest(records, history)
+    words = ("--history", history, "--engine", engine.folder())
+    for job in ("20", "20_3", "21", "30+1"):
+        assert helper("hybridmem-show", *words, job).stdout == show(records, job).stdout
+    found = json.loads(helper("hybridmem-show", *words, "--json", "--since", "2025-03-02", "20").stdout)
+    assert [one["job_id"] for one in found] == [21]
+    said = helper("hybridmem-show", *words, "23", status=1).stderr
+    assert said.startswith(f"hybridmem show: no record of job 23 in {history} that you may read")
 
 
 def test_torn_lines_beside_a_record(tmp_path):

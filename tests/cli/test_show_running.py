@@ -57,7 +57,7 @@ def shown_to(uid, job, folder, monkeypatch, config_program="/none"):
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     monkeypatch.setattr(sys, "argv", ["show", "--records", str(folder), job])
     with pytest.raises(records.Failure) as failure:
-        show_module.main(config_program)
+        show_module.main(config_program, "")
     return str(failure.value)
 
 
@@ -109,7 +109,7 @@ def test_a_requeued_job_that_runs_again(processes, tmp_path, monkeypatch, capsys
     ):
         monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
         monkeypatch.setattr(sys, "argv", ["show", "--records", str(tmp_path / "records"), *words, "12"])
-        assert show_module.main(None) == 0
+        assert show_module.main(None, "") == 0
         told = capsys.readouterr()
         assert told.err.startswith(said) and bool(told.err) == bool(said)
         assert len(json.loads(told.out)) == 1 if words else "Job 12, user alice" in told.out

@@ -47,7 +47,7 @@ class Login:
         for path in (sacct, config):
             path.chmod(0o755)
         self.monkeypatch.setattr(sys, "argv", ["show", *words])
-        assert summary.main(str(config)) == 0
+        assert summary.main(str(config), "") == 0
         return self.capsys.readouterr().out
 
     def asked(self):

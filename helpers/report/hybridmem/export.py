@@ -9,7 +9,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from . import fields, metrics, moments, program, records, report, seen, whole, words
+from . import fields, metrics, moments, program, records, seen, whole, words
 
 NAME = "hybridmem export"
 WINDOW = "24h"
@@ -50,7 +50,7 @@ def arguments():
     parser.add_argument("system", metavar="prometheus", type=system, help="the system to export to")
     parser.add_argument("--output", metavar="FILE.prom", type=output, help="write there; default: standard output")
     parser.add_argument(
-        "--since", metavar="TIME", type=report.bound(False), default=WINDOW, help=f"the window; default: {WINDOW}"
+        "--since", metavar="TIME", type=words.bound(False), default=WINDOW, help=f"the window; default: {WINDOW}"
     )
     parser.add_argument("--node", metavar="NAME", type=node_name, help="Slurm's name of the node; default: this host's")
     parser.add_argument(

@@ -5,7 +5,6 @@ import argparse
 import json
 import re
 import sys
-from datetime import datetime
 
 from . import fields, forms, groups, history, moments, page, program, records, reportpage, seen, temporary, views, words
 from .wanted import Wanted
@@ -37,25 +36,6 @@ def modes(text):
     return chosen
 
 
-class Bound(datetime):
-    """A moment, with the words that the user gave for it."""
-
-    words = ""
-
-
-def bound(end_of_day):
-    def convert(text):
-        try:
-            moment = moments.parse_bound(text, end_of_day)
-            made = Bound.combine(moment.date(), moment.timetz())
-            made.words = text
-            return made
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return convert
-
-
 def positive(text):
     if not re.fullmatch(r"[1-9]\d{0,6}", text):
         raise argparse.ArgumentTypeError(f'"{text}" is no number of rows: 1 to 9999999')
@@ -75,13 +55,7 @@ def arguments():
         description="Add up the records of jobs by user and mode, or as one of the views below.",
         epilog=EPILOG,
     )
-    parser.add_argument("--since", metavar="TIME", type=bound(False), help="jobs that ended at this time or later")
-    parser.add_argument(
-        "--until",
-        metavar="TIME",
-        type=bound(True),
-        help="jobs that ended before this time; if it is a date, that day is included",
-    )
+    words.add_period(parser)
     parser.add_argument("--user", metavar="NAME,...", type=names, help="jobs of these users")
     parser.add_argument("--account", metavar="NAME,...", type=names, help="jobs under these accounts")
     parser.add_argument(
@@ -110,19 +84,7 @@ def arguments():
         type=page.file_name,
         help="write a page of the view, or else of all views; -: to standard output",
     )
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
-    )
-    source.add_argument(
-        "--history",
-        metavar="DIR",
-        type=words.folder,
-        help="folder of a history that hybridmem ingest made, instead of records",
-    )
-    parser.add_argument(
-        "--engine", metavar="DIR", type=words.folder, help="folder of DuckDB, for --history; default: the site's"
-    )
+    words.add_source(parser)
     return parser
 
 
@@ -197,11 +159,8 @@ def why_no_view(figure):
 
 def check(parser, options):
     """Checks that the options go together. Returns the views that are wanted."""
-    if options.since and options.until and options.since >= options.until:
-        parser.error(f"--since {options.since.words} is not before --until {options.until.words}")
+    words.check_period(parser, options)
     chosen = [options.view] if options.view else views.NAMES if options.html else []
-    if options.engine and not options.history:
-        parser.error("--engine wants --history")
     if options.top and not chosen:
         parser.error("--top wants a --view or --html")
     if options.endurance and "writes" not in chosen:

@@ -8,8 +8,9 @@ import os
 import re
 import shutil
 import sys
+from types import SimpleNamespace
 
-from . import fields, page, program, records, running, showpage, showtext, words
+from . import fields, lookup, moments, page, program, records, running, showpage, showtext, words
 
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
@@ -43,18 +44,6 @@ class JobId:
 
     def is_in_ledger(self, config_program):
         return self.kind is None and running.is_in_ledger(self.number, config_program)
-
-
-def find(folder, job_id, skipped):
-    """The job's records, sorted by order(). Lines without the job's number are not parsed."""
-    found = {}
-    for day in records.days(folder):
-        for path in records.files(folder, day, skipped):
-            for number, line in records.lines(path, skipped):
-                record = records.parse(line, path, number, skipped) if job_id.needle in line else None
-                if record and job_id.names(record):
-                    found.setdefault((day, fields.key(record)), record)  # a duplicate record is shown once
-    return sorted(found.values(), key=order)
 
 
 def place(record):
@@ -97,9 +86,8 @@ def arguments():
         help="write a page with the memory over time; -: to standard output",
     )
     parser.add_argument("--verbose", action="store_true", help="also say why each source of counters measured nothing")
-    parser.add_argument(
-        "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
-    )
+    words.add_period(parser)
+    words.add_source(parser)
     parser.add_argument("job", metavar="JOBID", type=JobId)
     return parser
 
@@ -110,7 +98,7 @@ def running_here(job):
 
 def why_not_yet(job, config_program, named):
     """Why a job that has not ended has no record; None for a job that has ended, as far as the caller can see. `named`
-    is the folder of --records; if it is given, Slurm's queue is not asked."""
+    is the folder of --records or --history; if it is given, Slurm's queue is not asked."""
     if job.runs_here():
         return running_here(job)
     if job.is_in_ledger(config_program):
@@ -123,32 +111,47 @@ def why_not_yet(job, config_program, named):
     return f"job {job.text} is {state.lower()}{where}, by squeue: its record is written at the end of its epilog"
 
 
-def why_none(job, folder, named):
-    """The exception for a job without a record in the folder. `named` is the folder of --records, if given: raises
-    Failure if it is a wrong one. The exception cannot say whether the job belongs to another user, runs on another
-    node, or does not exist."""
-    records.check_days(folder, named)
+def why_none(options, folder):
+    """The exception for a job without a record. It cannot say whether the job belongs to another user, runs on another
+    node, or does not exist. Raises Failure if --records names a wrong folder."""
+    job = options.job.text
+    if not options.history:
+        records.check_days(folder, options.records)
+    period = " of this period" if options.since or options.until else ""
+    where = f" in {options.history}" if options.history else ""
     return records.NoSuchJob(
-        f"no record of job {job.text} that you may read: a job gets its record at the end of its epilog"
+        f"no record of job {job}{where}{period} that you may read: a job gets its record at the end of its epilog"
     )
 
 
-def main(config_program):
-    options = arguments().parse_args()
-    skipped = records.Skipped()
+def find(options, config_program, engine_folder):
+    """The job's records, sorted by order(). Raises an exception if there are none."""
+    period, named = moments.Period(options.since, options.until), options.history or options.records
+    skipped, folder, job = records.Skipped(), options.history, options.job
     try:
-        folder = records.chosen_folder(options.records, config_program)
+        if options.history:
+            found = lookup.in_history(options, engine_folder, SimpleNamespace(period=period))
+        else:
+            folder = records.chosen_folder(options.records, config_program)
+            found = lookup.in_folder(folder, job, period, skipped)
     # the folder is made with the first record, which may be this job's
     except (records.NoFolder, records.Shut) as failure:
-        not_yet = why_not_yet(options.job, config_program, options.records)
+        not_yet = why_not_yet(job, config_program, named)
         if not_yet:
             raise records.Failure(not_yet) from failure
         raise
-    found = find(folder, options.job, skipped)
     program.tell_skipped("hybridmem show", skipped)
     if not found:
-        not_yet = why_not_yet(options.job, config_program, options.records)
-        raise records.Failure(not_yet) if not_yet else why_none(options.job, folder, options.records)
+        not_yet = why_not_yet(job, config_program, named)
+        raise records.Failure(not_yet) if not_yet else why_none(options, folder)
+    return sorted(found, key=order)
+
+
+def main(config_program, engine_folder):
+    parser = arguments()
+    options = parser.parse_args()
+    words.check_period(parser, options)
+    found = find(options, config_program, engine_folder)
     if options.job.runs_here():
         program.tell("hybridmem show", f"{running_here(options.job)}; below is what was recorded before")
     if options.json:

@@ -12,13 +12,13 @@ PATIENCE_S = 30
 COLUMNS = ("JobID", "JobIDRaw", "User", "Account", "Partition", "Cluster")
 
 
-def main(config_program):
-    """Shows the records, or else the summary. If the user named a folder, only the records in it are shown."""
+def main(config_program, engine_folder):
+    """Shows the records, or else the summary. If the user named a folder or a period, only records are shown."""
     try:
-        return show.main(config_program)
+        return show.main(config_program, engine_folder)
     except (records.NoFolder, records.NoSuchJob, records.Shut) as failure:
         options = show.arguments().parse_args()
-        if options.records:
+        if options.records or options.history or options.since or options.until:
             raise
         field = settings.read(config_program).text("summary_field")
         if field == "none":

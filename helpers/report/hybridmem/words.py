@@ -4,8 +4,9 @@
 import argparse
 import re
 import textwrap
+from datetime import datetime
 
-from . import draw
+from . import draw, moments
 
 # argparse's messages, which differ between versions of Python, and how they are said here. The last row fits all.
 _SAID = (
@@ -87,3 +88,56 @@ def choice(what, names):
         return text
 
     return convert
+
+
+class Bound(datetime):
+    """A moment, with the words that the user gave for it."""
+
+    words = ""
+
+
+def bound(end_of_day):
+    def convert(text):
+        try:
+            moment = moments.parse_bound(text, end_of_day)
+            made = Bound.combine(moment.date(), moment.timetz())
+            made.words = text
+            return made
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return convert
+
+
+def add_period(parser):
+    parser.add_argument("--since", metavar="TIME", type=bound(False), help="jobs that ended at this time or later")
+    parser.add_argument(
+        "--until",
+        metavar="TIME",
+        type=bound(True),
+        help="jobs that ended before this time; if it is a date, that day is included",
+    )
+
+
+def add_source(parser):
+    """The options on where records are read."""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--records", metavar="DIR", type=folder, help="folder of the records (record_dir of hybridmem.conf)"
+    )
+    source.add_argument(
+        "--history",
+        metavar="DIR",
+        type=folder,
+        help="folder of a history that hybridmem ingest made, instead of records",
+    )
+    parser.add_argument(
+        "--engine", metavar="DIR", type=folder, help="folder of DuckDB, for --history; default: the site's"
+    )
+
+
+def check_period(parser, options):
+    if options.since and options.until and options.since >= options.until:
+        parser.error(f"--since {options.since.words} is not before --until {options.until.words}")
+    if options.engine and not options.history:
+        parser.error("--engine wants --history")
