@@ -16,7 +16,7 @@ from makerecords import record, tier
 from viewing import filled
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import forms, merge, records, reportpage, showpage, showtext, summaries, summary, views
+from hybridmem import forms, merge, records, reportpage, showpage, showtext, summaries, summary, summarytext, views
 
 SEED = 20250302
 MARKED = "<b>=1+1\x1b[2J\n"
@@ -97,7 +97,7 @@ def test_show_of_records_that_were_changed_by_chance():
 
 def test_summaries_that_were_changed_by_chance():
     dice, shown, refused = random.Random(SEED), [], 0
-    job = {"JobID": "7", "JobIDRaw": "7", **dict.fromkeys(summary.COLUMNS[2:], "x")}
+    job = {"JobID": "7", "JobIDRaw": "7", **dict.fromkeys(summarytext.COLUMNS[2:], "x")}
     entry = {**dict.fromkeys(("array_job_id", "array_task_id", "het_job_id")), "job_id": 7, "restart_count": 0}
     made = json.dumps(merge.summary(entry, ["n1", "n2", "n3"], [record(7, node="n1"), record(7, node="n2")]))
     for _ in range(400):
@@ -109,6 +109,6 @@ def test_summaries_that_were_changed_by_chance():
             assert is_harmless(str(failure))
             refused += 1
             continue
-        summary.Printer(shown.append, 100, True).job(job, found)
+        summarytext.Printer(shown.append, 100, True).job(job, found)
     check(shown)
     assert 50 < refused < 350

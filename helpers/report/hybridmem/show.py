@@ -10,7 +10,7 @@ import shutil
 import sys
 from types import SimpleNamespace
 
-from . import fields, lookup, moments, page, program, records, running, showpage, showtext, words
+from . import fields, lookup, moments, page, program, records, running, showpage, showtext, wide, words
 
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
@@ -85,6 +85,12 @@ def arguments():
         type=page.file_name,
         help="write a page with the memory over time; -: to standard output",
     )
+    parser.add_argument(
+        "--nodes",
+        metavar="all|NAME,...",
+        type=lambda text: frozenset(text.split(",")),
+        help="all nodes, or these; default: of more than 8 their sums and those that stand out",
+    )
     parser.add_argument("--verbose", action="store_true", help="also say why each source of counters measured nothing")
     words.add_period(parser)
     words.add_source(parser)
@@ -151,6 +157,8 @@ def main(config_program, engine_folder):
     parser = arguments()
     options = parser.parse_args()
     words.check_period(parser, options)
+    if options.nodes and (options.json or options.html):
+        parser.error("--nodes is for the text: --json and --html have all nodes")
     found = find(options, config_program, engine_folder)
     if options.job.runs_here():
         program.tell("hybridmem show", f"{running_here(options.job)}; below is what was recorded before")
@@ -159,12 +167,16 @@ def main(config_program, engine_folder):
         sys.stdout.write("\n")
         return 0
     runs = runs_of(found)
+    are_all = options.nodes == {wide.ALL}
+    if options.nodes and not are_all:
+        runs, are_all = wide.chosen(runs, options.nodes), True
     if options.html:
         page.write(options.html, showpage.make(options.job.text, runs, showtext.of_node))
         return 0
     blocks = program.prepare_terminal()
     columns = shutil.get_terminal_size().columns
     write, most = lambda line: print(line.rstrip()), program.columns()
-    printer = showtext.Printer(write, blocks, columns, most, options.verbose)
+    printer = wide.Printer(write, blocks, columns, most, options.verbose)
+    printer.are_all = are_all
     printer.print_all(runs)
     return 0

@@ -21,10 +21,13 @@ class Printer:
             if place:
                 self.write("")
             self.head(run[0])
-            for record in run:
-                self.write("")
-                self.node(record)
+            self.nodes(run)
             self.advice(run)
+
+    def nodes(self, run):
+        for record in run:
+            self.write("")
+            self.node(record)
 
     def advice(self, run):
         """Prints how the job could do better next time."""
