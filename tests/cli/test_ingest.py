@@ -3,14 +3,16 @@
 
 import json
 import os
+import re
 import shutil
+import subprocess
 import sys
 
 import engine
 import pytest
 from engine import ingest
 from histories import DAY, append, contents, killed, same, varied
-from installed import DATA
+from installed import DATA, PREFIX
 from makerecords import record, write
 
 sys.path.insert(0, str(DATA / "python"))
@@ -272,3 +274,13 @@ def test_long_records_fit_in_memory(tmp_path):
     write(records, record(800))
     assert ingest(records, history).stdout == "1 record taken, in 1 day\n"
     assert json.loads(engine.report(history, "--json").stdout)["total"]["jobs"] == 801
+
+
+def test_the_unit_starts_an_ingest(tmp_path):
+    unit = (PREFIX / "lib" / "systemd" / "system" / "hybridmem-ingest.service").read_text()
+    *start, folder = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)[1].split()
+    assert folder == "/srv/hybridmem"
+    write(tmp_path / "records", record(1))
+    words = [*start, tmp_path / "history", "--records", tmp_path / "records", "--engine", engine.folder()]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, env={"LC_ALL": "C.UTF-8"})
+    assert done.stdout == "1 record taken, in 1 day\n"

@@ -9,7 +9,7 @@ import pytest
 from installed import PREFIX, has_memmode
 
 FOLDER = PREFIX / "lib" / "systemd" / "system"
-SERVICES = ["collect", "expire", "export", *(["memmode"] if has_memmode else []), "reap", "wipe@"]
+SERVICES = ["collect", "expire", "export", "ingest", *(["memmode"] if has_memmode else []), "reap", "wipe@"]
 EXPOSURE = re.compile(r"^# Exposure \(systemd-analyze security\): (\d\.\d) at most\.", re.MULTILINE)
 
 
