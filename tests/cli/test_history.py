@@ -13,6 +13,7 @@ from engine import ingest
 from histories import DAY, FORMS, append, plain, same, varied
 from installed import DATA, helper
 from makerecords import many, record, write
+from showing import show
 
 
 @pytest.mark.parametrize(
@@ -223,3 +224,22 @@ def test_the_layout_is_hives(tmp_path):
     assert [json.loads(text) for (text,) in rows] == [record(1, node="n2", exit_code=1, warnings=["a", "b"])]
     start = engine.query(f"SELECT epoch_ms(start_time), elapsed_ms FROM {whole} WHERE job_id = 2", history)
     assert start == [[1740823200000, 1800001]]
+
+
+def test_show_has_the_same_records_of_a_history(tmp_path):
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(
+        records,
+        record(20, array_job_id=20, array_task_id=10),
+        record(21, array_job_id=20, array_task_id=3, end="2025-03-05T11:00:00Z"),
+        record(22),
+        record(31, het_job_id=30, account="größe"),
+    )
+    ingest(records, history)
+    words = ("--history", history, "--engine", engine.folder())
+    for job in ("20", "20_3", "21", "30+1"):
+        assert helper("hybridmem-show", *words, job).stdout == show(records, job).stdout
+    found = json.loads(helper("hybridmem-show", *words, "--json", "--since", "2025-03-02", "20").stdout)
+    assert [one["job_id"] for one in found] == [21]
+    said = helper("hybridmem-show", *words, "23", status=1).stderr
+    assert said.startswith(f"hybridmem show: no record of job 23 in {history} that you may read")

@@ -6,7 +6,6 @@ import os
 import re
 from pathlib import Path
 
-import engine
 import jsonschema
 import pytest
 from installed import helper
@@ -143,25 +142,6 @@ def test_days_before_the_job_began_are_not_read(tmp_path):
     assert read("7", "--since", "2025-03-10", "--until", "2025-03-10") == (1, 1)
     said = show(tmp_path, "--until", "2025-03-05", "7", status=1).stderr.splitlines()[-1]
     assert "no record of job 7 of this period that you may read" in said
-
-
-def test_a_history_has_the_same_records(tmp_path):
-    records, history = tmp_path / "records", tmp_path / "history"
-    write(
-        records,
-        record(20, array_job_id=20, array_task_id=10),
-        record(21, array_job_id=20, array_task_id=3, end="2025-03-05T11:00:00Z"),
-        record(22),
-        record(31, het_job_id=30, account="größe"),
-    )
-    engine.ingest(records, history)
-    words = ("--history", history, "--engine", engine.folder())
-    for job in ("20", "20_3", "21", "30+1"):
-        assert helper("hybridmem-show", *words, job).stdout == show(records, job).stdout
-    found = json.loads(helper("hybridmem-show", *words, "--json", "--since", "2025-03-02", "20").stdout)
-    assert [one["job_id"] for one in found] == [21]
-    said = helper("hybridmem-show", *words, "23", status=1).stderr
-    assert said.startswith(f"hybridmem show: no record of job 23 in {history} that you may read")
 
 
 def test_torn_lines_beside_a_record(tmp_path):
