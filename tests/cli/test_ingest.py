@@ -174,7 +174,7 @@ def test_what_is_left_out_is_kept_aside_with_place_and_reason(tmp_path):
     append(records, "not a record", '{"schema": 7}', json.dumps(record(1)), b"\xff\n", "y" * (1 << 20))
     done = ingest(records, history)
     path = records / DAY / "n1.jsonl"
-    assert f"left out: 2 torn ({path}:2, {path}:5)\n" in done.stderr
+    assert f"left out: 2 lines ({path}:2, {path}:5) not JSON, " in done.stderr
     lines = (history / "left-out" / DAY / "n1.jsonl").read_text().splitlines()
     assert [tuple(json.loads(line).values()) for line in lines] == [
         (str(path), 2, "torn", "not a record\n"),

@@ -199,8 +199,10 @@ def test_lines_that_are_no_records_are_counted_and_named(tmp_path):
     assert found["total"]["jobs"] == 2
     expected = {cause: len(lines) for cause, lines in bad.items()}
     assert found["left_out"] == {**expected, "torn": len(bad["torn"]) + 2, "unreadable_file": 0}
-    assert f"left out: 7 torn ({path}:2, {path}:3, {path}:4, ...)" in done.stderr
-    assert f"left out: 3 unknown schema ({path}:12, {path}:13, {path}:14)" in done.stderr
+    assert f"left out: 7 lines ({path}:2, {path}:3, {path}:4, ...) not JSON, " in done.stderr
+    places = f"({path}:12, {path}:13, {path}:14)"
+    assert f"left out: 3 records {places} of another version of hybridmem (this one reads schema 1): " in done.stderr
+    assert "update hybridmem on this host\n" in done.stderr
     assert report(tmp_path, "--json").stdout == done.stdout
 
 
@@ -295,3 +297,10 @@ def test_the_help_text_names_every_option():
     text = helper("hybridmem-report", "--help").stdout
     names = "since until user account mode view top by endurance json csv html records history engine help"
     assert set(re.findall(r"--[a-z]+", text)) == {f"--{name}" for name in names.split()}
+
+
+def test_a_long_name_does_not_widen_the_table(tmp_path):
+    write(tmp_path, record(1, user="u" * 5000))
+    lines = report(tmp_path).stdout.splitlines()
+    assert max(map(len, lines)) < 300 and any(line.startswith(f"{'u' * 61}...  ") for line in lines)
+    assert json.loads(report(tmp_path, "--json").stdout)["rows"][0]["user"] == "u" * 5000

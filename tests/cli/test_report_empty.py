@@ -104,7 +104,7 @@ def test_what_is_said_beside_the_result_names_the_program(tmp_path, tmp_path_fac
     write(tmp_path, record(1))
     with (tmp_path / "2025-03-01" / "n1.jsonl").open("a") as stream:
         stream.write("torn\n")
-    left = f"left out: 1 torn ({tmp_path}/2025-03-01/n1.jsonl:2)\n"
+    left = f"left out: 1 line ({tmp_path}/2025-03-01/n1.jsonl:2) not JSON, as after a crash or on a full disk\n"
     assert report(tmp_path).stderr == f"hybridmem report: {left}"
     assert helper("hybridmem-show", "--records", tmp_path, "1").stderr == ""
     words = ("prometheus", "--records", tmp_path, "--node", "n1", "--since", "2025-03-01")

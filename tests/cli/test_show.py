@@ -150,7 +150,10 @@ def test_torn_lines_beside_a_record(tmp_path):
         stream.write('{"schema": 1, "job_id": 9, "no\n')
     done = show(tmp_path, "--json", "9")
     assert len(json.loads(done.stdout)) == 1
-    assert f"left out: 1 torn ({tmp_path}/2025-03-01/n1.jsonl:2)" in done.stderr
+    assert (
+        f"left out: 1 line ({tmp_path}/2025-03-01/n1.jsonl:2) not JSON, as after a crash or on a full disk\n"
+        in done.stderr
+    )
 
 
 def test_the_folder_comes_from_hybridmem_conf(tmp_path):

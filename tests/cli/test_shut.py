@@ -95,9 +95,9 @@ def test_a_day_that_is_shut_is_counted(folder):
     day = folder / "2025-03-01"
     day.chmod(0)
     done = asked("report", "--records", folder, status=0)
-    assert f"left out: 1 unreadable file ({day})" in done.stderr
+    assert f"left out: 1 file or folder ({day})" in done.stderr
     done = asked("export", "prometheus", "--records", folder, "--since", "2025-03-01", "--node", "n1", status=0)
-    assert f"left out: 1 unreadable file ({day}/n1.jsonl)" in done.stderr
+    assert f"left out: 1 file or folder ({day}/n1.jsonl)" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the folders must be root's")

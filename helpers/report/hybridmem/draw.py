@@ -10,6 +10,7 @@ import textwrap
 UNMEASURED = "-"
 UNMEASURED_CELL = "?"  # in a plot, where a dash is a height
 GAP = 2  # between the columns of a table
+MOST_CELL = 64  # characters of a cell that is not broken
 INDENT = 4  # indent of a row's further lines
 LEAST = 20  # least columns for words, however narrow the terminal is
 LEAST_PROSE = 30  # least columns for sentences beside other columns; with fewer they get lines of their own
@@ -116,9 +117,10 @@ def table(rows, left, texts=(), prose=(), columns=None):
     """Makes a table as lines of text. The first row is the head. The first `left` columns and those in `texts` are
     aligned left, the others right. If the terminal lacks characters, columns are as wide as the escapes that replace
     them. If a row is longer than `columns` (None: no limit), cells of `prose` are broken, and the row continues in
-    indented lines."""
+    indented lines. Other cells are cut at MOST_CELL: a name can have any length."""
     if not has_unicode():
         rows = [[cell.encode("ascii", "backslashreplace").decode() for cell in row] for row in rows]
+    rows = [[cell if i in prose else cut(cell) for i, cell in enumerate(row)] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for place in prose if columns is not None else ():
         free = columns - sum(widths) - GAP * (len(widths) - 1) + widths[place]
@@ -133,6 +135,10 @@ def table(rows, left, texts=(), prose=(), columns=None):
                     c.ljust(widths[i]) if i < left or i in texts else c.rjust(widths[i]) for i, c in zip(part, line)
                 ]
                 yield (indent + (" " * GAP).join(shown)).rstrip()
+
+
+def cut(cell):
+    return cell if len(cell) <= MOST_CELL else f"{cell[: MOST_CELL - 3]}..."
 
 
 def broken(cell, width):

@@ -16,6 +16,18 @@ from .failure import Failure
 SCHEMA = 1
 LINE_MAX = 1 << 20  # a record has at most some 40 KiB: 256 points for each of 8 tiers
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
+SAID = {  # a cause: the words for one, for several, and what to know or do
+    "torn": ("line", "lines", "not JSON, as after a crash or on a full disk"),
+    "foreign": ("line", "lines", "JSON, but no record of a job"),
+    "unknown_schema": (
+        "record",
+        "records",
+        f"of another version of hybridmem (this one reads schema {SCHEMA}): update hybridmem on this host",
+    ),
+    "too_long": ("line", "lines", "longer than 1 MiB, which no record is"),
+    "unreadable_file": ("file or folder", "files or folders", "that cannot be read: look at its permissions"),
+    "duplicate": ("record", "records", "that another line has, too, as in a copied file: it counts once"),
+}
 
 
 class NoFolder(Failure):
@@ -51,7 +63,8 @@ class Skipped:
             if count:
                 named = ", ".join(self.places[cause])
                 more = ", ..." if count > len(self.places[cause]) else ""
-                yield f"left out: {count} {cause.replace('_', ' ')} ({named}{more})"
+                one, several, why = SAID[cause]
+                yield f"left out: {count} {one if count == 1 else several} ({named}{more}) {why}"
 
 
 def configured_folder(config_program):
