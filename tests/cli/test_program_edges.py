@@ -77,7 +77,7 @@ def test_a_configuration_that_is_wrong_has_one_name_in_front(tmp_path, configure
         ("export", "hybridmem export"),
     ):
         words = {"summary": ["7"], "export": ["prometheus"]}.get(package, [])
-        engine = ', ""' if package == "report" else ""
+        engine = ', ""' if package != "export" else ""
         code = (
             f"import sys; sys.path.insert(0, {str(PREFIX / 'share/hybridmem/python')!r}); "
             f"from hybridmem import program, {package}; "
