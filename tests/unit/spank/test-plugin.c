@@ -213,8 +213,8 @@ static void what_a_user_may_not_have_is_refused_at_once(void **state)
     static const struct {
         const char *rules, *text, *refusal; /* refusal: a part of it; "": the option is taken */
     } rows[] = {
-        {"", "spill", ""},
-        {"", "spil", "unknown mode \"spil\""},
+        {"\n", "spill", ""},
+        {"\n", "spil", "unknown mode \"spil\""},
         {"user \"bob\" { modes = { \"fast\" } }\n", "fast", ""},
         {"user \"bob\" { modes = { \"fast\" } }\n", "spill", "user \"bob\""},
         {"group \"bobs\" { modes = { \"fast\" } }\n", "spill", "group \"bobs\""},
