@@ -27,6 +27,7 @@ SAID = {  # a cause: the words for one, for several, and what to know or do
     "too_long": ("line", "lines", "longer than 1 MiB, which no record is"),
     "unreadable_file": ("file or folder", "files or folders", "that cannot be read: look at its permissions"),
     "duplicate": ("record", "records", "that another line has, too, as in a copied file: it counts once"),
+    "ahead_of_clock": ("record", "records", "that ended more than a day from now: set the clock of its node"),
 }
 
 
