@@ -54,4 +54,6 @@ def test_what_is_not_an_old_record_stays(tmp_path):
 
 def test_a_folder_that_is_not_there_yet_is_no_error(tmp_path):
     assert helper("hybridmem-expire", "730", tmp_path / "none").stderr == ""
+    said = helper("hybridmem-expire", "730", tmp_path / "none" / "records", status=1).stderr
+    assert "there is no folder for it, or it may not be seen" in said
     helper("hybridmem-expire", "730 days", tmp_path, status=2)

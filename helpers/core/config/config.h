@@ -150,7 +150,7 @@ struct hm_config {
     struct hm_config_rule rule[HM_CONFIG_RULES];
 };
 
-/* The built-in values, as if the file set none. */
+/* The built-in values, as if the file were empty. */
 void hm_config_defaults(struct hm_config *config);
 
 /* The default path of the file: <sysconfdir>/hybridmem/hybridmem.conf. */
@@ -159,8 +159,7 @@ const char *hm_config_path(void);
 /*
  * Read the file `path`. A missing file gives the defaults (and 0) unless `required`. For root (euid 0) the file and
  * every folder above it must belong to root and not be writable by others, else EPERM. Returns 0, or -1 with a text,
- * "FILE:LINE: ..." for an error in a line. A file of no bytes is an error, too. `config` then has the defaults. Never
- * calls exit; leaves nothing allocated.
+ * "FILE:LINE: ..." for an error in a line; `config` then has the defaults. Never calls exit; leaves nothing allocated.
  */
 int hm_config_read(const char *path, bool required, struct hm_config *config, struct hm_error *error);
 

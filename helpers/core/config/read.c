@@ -233,10 +233,7 @@ int hm_config_read(const char *path, bool required, struct hm_config *config, st
     if (fd < 0)
         return -1;
     char *text = read_file(fd, path, &length, error);
-    /* An empty file was most likely cut off: a full disk, or a copy that is not done yet. */
-    if (text && length == 0)
-        status = hm_fail(error, EINVAL, "%.160s is empty: give it a setting or a comment, or remove it", path);
-    else if (text)
+    if (text)
         status = hm_config_parse(path, text, length, config, error);
     if (status == 0)
         snprintf(config->path, sizeof(config->path), "%s", path);

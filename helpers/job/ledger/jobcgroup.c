@@ -43,10 +43,10 @@ static bool is_others(const FTSENT *folder, uint32_t job_id)
            (is_another_jobs || folder->fts_statp->st_uid != geteuid());
 }
 
-/* Is it the job's folder or in it, or a step's folder in folders whose names do not tell the job? */
-static bool may_be_of(const FTSENT *folder, uint32_t job_id)
+/* Is it the job's folder or in it, or, if that counts, a step's folder in folders whose names do not tell the job? */
+static bool may_be_of(const FTSENT *folder, uint32_t job_id, bool counts_unnamed)
 {
-    return is_in_job(folder, job_id) || strncmp(folder->fts_name, STEP, strlen(STEP)) == 0;
+    return is_in_job(folder, job_id) || (counts_unnamed && strncmp(folder->fts_name, STEP, strlen(STEP)) == 0);
 }
 
 /*
@@ -66,7 +66,7 @@ static bool is_empty(const char *folder)
     return hm_file_read_start(path, text, sizeof(text)) == 0 && text[0] == '\0';
 }
 
-bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id)
+bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id, bool counts_unnamed)
 {
     char root[256];
     char *const roots[] = {root, NULL};
@@ -83,7 +83,7 @@ bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id)
             continue;
         }
         bool is_unknown = folder->fts_info == FTS_DNR || folder->fts_info == FTS_ERR || folder->fts_info == FTS_NS;
-        found = folder->fts_info == FTS_D ? may_be_of(folder, job_id) && !is_empty(folder->fts_path)
+        found = folder->fts_info == FTS_D ? may_be_of(folder, job_id, counts_unnamed) && !is_empty(folder->fts_path)
                                           : is_unknown && !is_gone;
     }
     /* After the last folder fts_read sets errno to 0. */

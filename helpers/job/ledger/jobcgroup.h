@@ -12,8 +12,8 @@
  * Is there a folder with processes that may be the job's? Yes, if
  *
  * - below `cgroups` there is its folder "job_ID", of either version of cgroups, with processes in it;
- * - below `cgroups` there is a step's folder with processes that is not in a "job_NUMBER" folder: Slurm 26.05 may name
- *   jobs in another way;
+ * - with `counts_unnamed`, below `cgroups` there is a step's folder with processes that is not in a "job_NUMBER"
+ * folder: Slurm 26.05 may name jobs in another way, and then any job's step may be the job's;
  * - or this cannot be found out. A folder that is gone when the walk comes to it is no error.
  *
  * Folders outside the job's folder that do not belong to the caller (root), and what is in them, do not count: users
@@ -21,6 +21,6 @@
  *
  * It may take long: do not hold the ledger's lock.
  */
-bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id);
+bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id, bool counts_unnamed);
 
 #endif

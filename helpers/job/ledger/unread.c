@@ -33,5 +33,5 @@ static bool is_young(const struct hm_config *config, uint32_t job_id, unsigned g
 
 bool hm_unread_is_living(const struct hm_config *config, const char *cgroups, uint32_t job_id, unsigned grace_s)
 {
-    return is_young(config, job_id, grace_s) || hm_jobcgroup_has(cgroups, job_id);
+    return is_young(config, job_id, grace_s) || hm_jobcgroup_has(cgroups, job_id, true);
 }

@@ -99,13 +99,16 @@ static char *list_ledger(const struct hm_config *config, struct owners *owners, 
     return list;
 }
 
-/* Adds the owners that may live although they have no entry. Returns one of them, or 0. */
+/*
+ * Adds the owners that live although they have no entry. Returns one of them, or 0. Steps whose folders do not name a
+ * job do not count: with Slurm 26.05 any job's step would keep what dead jobs have left.
+ */
 static uint32_t add_unlisted(const struct owners *owners, char *list)
 {
     uint32_t one = 0;
     size_t used = strlen(list);
     for (int i = 0; i < owners->n; i++) {
-        if (!hm_jobcgroup_has(HM_CGROUPS, owners->ids[i]))
+        if (!hm_jobcgroup_has(HM_CGROUPS, owners->ids[i], false))
             continue;
         one = owners->ids[i];
         used += (size_t)snprintf(list + used, WORDS, "%s%u." UNKNOWN, used > 0 ? "," : "", one);

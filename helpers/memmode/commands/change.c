@@ -64,7 +64,8 @@ static int create_goal(const struct hm_hardware *hardware, const struct hm_memmo
     return undo_goal(hardware, before, why.text, error);
 }
 
-/* Have hybridmem-job remove what dead jobs have left. Whether it did is seen in the state after it. */
+/* Have hybridmem-job remove what dead jobs have left. Whether it did is seen in the state after it. Returns -1 with
+ * EBUSY where it goes on. */
 static int reap(const struct hm_config *config, struct hm_error *error)
 {
     char locale[] = "LC_ALL=C", name[] = "hybridmem-job", word[] = "reap", wait[] = "--wait", option[] = "--config";
@@ -80,7 +81,7 @@ static int reap(const struct hm_config *config, struct hm_error *error)
     if (pid < 0)
         return -1;
     struct hm_process process;
-    if (hm_process_identify(pid, &process) == 0 && !hm_process_wait(&process, REAP_PATIENCE_MS))
+    if (hm_process_identify(pid, &process) != 0 || !hm_process_wait(&process, REAP_PATIENCE_MS))
         return hm_fail(error, EBUSY, "'hybridmem reap' still wipes what dead jobs have left after %d s, and goes on",
                        REAP_PATIENCE_MS / 1000);
     (void)hm_spawn_wait(pid);
@@ -161,8 +162,10 @@ int hm_memmode_change(const struct hm_hardware *hardware, const struct hm_config
     bool wants_reap = false;
     *state = (struct hm_memmode_state){0};
     for (int round = 0; round < 2; round++) {
-        if (wants_reap && reap(config, error) != 0)
+        if (wants_reap && reap(config, error) != 0) {
+            state->is_busy = errno == EBUSY;
             return HM_MEMMODE_EXIT_REFUSED;
+        }
         /* Nobody makes or removes a namespace meanwhile. A reap takes the lock itself. */
         int lock, held = hm_memmode_lock(config, &lock, error);
         if (held == HM_MEMMODE_EXIT_BUSY)

@@ -210,6 +210,23 @@ static const struct hm_namespace *find_owned(const struct hm_namespace *owned, i
     return NULL;
 }
 
+/* The patience is over, and the lock is not held: a list that is made now says at most which devices they have, for a
+ * line that names who has them. */
+static void look_beside(struct hm_namespace *chosen, int n)
+{
+    struct hm_namespace *owned;
+    struct hm_error why;
+    int n_owned = list_owned(&owned, &why);
+    for (int i = 0; i < n; i++) {
+        const struct hm_namespace *now = find_owned(owned, n_owned, &chosen[i].owner);
+        if (now)
+            chosen[i] = *now;
+        else
+            chosen[i].device[0] = '\0';
+    }
+    free(owned);
+}
+
 /*
  * Look at the chosen namespaces again after others could have the lock: what they removed is dropped, and the kernel
  * may have given its device to another owner's. Returns how many are left. If that cannot be said, all are added to
@@ -251,8 +268,10 @@ static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace
             n = try_each(chosen, n, left); /* the patience may be over */
         }
         goes_on = n > 0 && hm_lock_pause(request->lock, &since_ns, request->patience_s);
-        if (n > 0)
-            n = look_again(chosen, n, left); /* also without the lock: add_busy names who has the device */
+        if (n > 0 && !goes_on)
+            look_beside(chosen, n);
+        else if (n > 0)
+            n = look_again(chosen, n, left);
     } while (n > 0 && goes_on);
     return n;
 }

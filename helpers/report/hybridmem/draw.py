@@ -118,9 +118,9 @@ def table(rows, left, texts=(), prose=(), columns=None):
     aligned left, the others right. If the terminal lacks characters, columns are as wide as the escapes that replace
     them. If a row is longer than `columns` (None: no limit), cells of `prose` are broken, and the row continues in
     indented lines. Other cells are cut at MOST_CELL: a name can have any length."""
+    rows = [[cell if i in prose else cut(cell) for i, cell in enumerate(row)] for row in rows]
     if not has_unicode():
         rows = [[cell.encode("ascii", "backslashreplace").decode() for cell in row] for row in rows]
-    rows = [[cell if i in prose else cut(cell) for i, cell in enumerate(row)] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for place in prose if columns is not None else ():
         free = columns - sum(widths) - GAP * (len(widths) - 1) + widths[place]

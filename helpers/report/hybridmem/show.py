@@ -167,9 +167,8 @@ def main(config_program, engine_folder):
         sys.stdout.write("\n")
         return 0
     runs = runs_of(found)
-    are_all = options.nodes == {wide.ALL}
-    if options.nodes and not are_all:
-        runs, are_all = wide.chosen(runs, options.nodes), True
+    if options.nodes and options.nodes != {wide.ALL}:
+        runs = wide.chosen(runs, options.nodes)
     if options.html:
         page.write(options.html, showpage.make(options.job.text, runs, showtext.of_node))
         return 0
@@ -177,6 +176,6 @@ def main(config_program, engine_folder):
     columns = shutil.get_terminal_size().columns
     write, most = lambda line: print(line.rstrip()), program.columns()
     printer = wide.Printer(write, blocks, columns, most, options.verbose)
-    printer.are_all = are_all
+    printer.names = options.nodes
     printer.print_all(runs)
     return 0

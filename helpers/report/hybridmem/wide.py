@@ -34,21 +34,25 @@ def apart(run):
 
 
 def chosen(runs, names):
-    """The runs, with the records of the named nodes only."""
+    """The runs that have a record of one of these nodes."""
     known = {record["node"] for run in runs for record in run}
     for name in sorted(names - known):
         raise records.Failure(f"the job has no record of node {name}")
-    return [kept for run in runs if (kept := [record for record in run if record["node"] in names])]
+    return [run for run in runs if any(record["node"] in names for record in run)]
 
 
 class Printer(showtext.Printer):
-    """`are_all`: all nodes are shown, however many they are."""
+    """`names`: the nodes that are shown, {ALL} for all of them; None: all of a few, and of many those that stand out.
+    Advice is on the whole run in any case."""
 
-    are_all = False
+    names = None
 
     def nodes(self, run):
-        if self.are_all or len(run) <= MOST_NODES:
+        if self.names == {ALL} or (not self.names and len(run) <= MOST_NODES):
             super().nodes(run)
+            return
+        if self.names:
+            super().nodes([record for record in run if record["node"] in self.names])
             return
         entry = {key: fields.whole(run[0], key) for key in KEYS}
         summary = merge.summary(entry, [record["node"] for record in run], run)

@@ -276,6 +276,8 @@ static void changes(void **state)
         /* What is seen is enough to excuse the node: nobody asks the hardware again. */
         bool is_excused = row->status != HM_MEMMODE_EXIT_DONE && row->status != HM_MEMMODE_EXIT_LEFT &&
                           hm_memmode_only_for_now(&seen, row->wanted);
+        if (row->reap_lasts)
+            assert_string_equal(hm_memmode_only_for_now(&seen, row->wanted), "namespaces there are made or wiped");
         if (status != row->status || is_excused != row->is_excused || strcmp(node.calls, row->calls) != 0 ||
             strcmp(node.pending, row->left) != 0 || node.is_locked || !is_noted_right(row) ||
             (row->said ? !strstr(error.text, row->said) : error.text[0] != '\0'))

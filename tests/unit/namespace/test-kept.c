@@ -264,7 +264,7 @@ static void test_the_age(void **state)
     }
 }
 
-/* A set that is overdue is not given out any more, even before the second reap. */
+/* Ten minutes after a reap has found a set overdue, `create` makes it anew, also where no second reap has come. */
 static void test_what_is_overdue_is_made_anew(void **state)
 {
     (void)state;

@@ -191,7 +191,7 @@ static void a_configuration_that_is_named_must_be_there(void **state)
         unlink(word + strlen("config="));
         assert_non_null(strstr(load_with(word), word));
         assert_non_null(strstr(said, "there is no such file: the built-in values are used"));
-        scratch_write(word + strlen("config="), "\n");
+        scratch_write(word + strlen("config="), "");
         assert_string_equal(load_with(word), "");
     }
 }
@@ -213,8 +213,8 @@ static void what_a_user_may_not_have_is_refused_at_once(void **state)
     static const struct {
         const char *rules, *text, *refusal; /* refusal: a part of it; "": the option is taken */
     } rows[] = {
-        {"\n", "spill", ""},
-        {"\n", "spil", "unknown mode \"spil\""},
+        {"", "spill", ""},
+        {"", "spil", "unknown mode \"spil\""},
         {"user \"bob\" { modes = { \"fast\" } }\n", "fast", ""},
         {"user \"bob\" { modes = { \"fast\" } }\n", "spill", "user \"bob\""},
         {"group \"bobs\" { modes = { \"fast\" } }\n", "spill", "group \"bobs\""},
@@ -251,7 +251,7 @@ static void the_hooks_hand_on_what_slurmd_knows(void **state)
     int n = snprintf(word, sizeof(word), "config=%s", scratch_path("hybridmem.conf"));
     const char *config = word + strlen("config=");
     assert_true(n < (int)sizeof(word));
-    scratch_write(config, "\n");
+    scratch_write(config, "");
     context = S_CTX_JOB_SCRIPT;
     for (size_t i = 0; i < N_ROWS(variables); i++)
         setenv(variables[i][0], variables[i][1], 1);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "job/ledger/jobcgroup.h"
 #include "job/ledger/unread.h"
 #include "unit/job/freshledger.h"
 #include "unit/lib/rows.h"
@@ -70,24 +71,25 @@ static void cgroups_tell_whether_the_job_lives(void **state)
     (void)state;
     static const struct {
         const char *folder;
-        bool is_living;
+        bool is_living, is_named;
     } rows[] = {
-        {"system.slice/slurmstepd.scope/job_7/step_extern/user/task_special", true},
-        {"system.slice/n1_slurmstepd.scope/job_7", true},
-        {"a.slice/b.slice/c/slurmstepd.scope/job_7/step_0", true},
-        {"system.slice/slurmstepd.scope/job_77/step_0/slurm", false},
-        {"system.slice/slurmstepd.scope/job_8/step_7", false},
-        {"system.slice/slurmstepd.scope/system", false},
-        {"user.slice/user-7.slice", false},
+        {"system.slice/slurmstepd.scope/job_7/step_extern/user/task_special", true, true},
+        {"system.slice/n1_slurmstepd.scope/job_7", true, true},
+        {"a.slice/b.slice/c/slurmstepd.scope/job_7/step_0", true, true},
+        {"system.slice/slurmstepd.scope/job_77/step_0/slurm", false, false},
+        {"system.slice/slurmstepd.scope/job_8/step_7", false, false},
+        {"system.slice/slurmstepd.scope/system", false, false},
+        {"user.slice/user-7.slice", false, false},
         /* cgroups with other names: any of them may be the job's */
-        {"system.slice/slurmstepd.scope/s4GJ0/step_extern", true},
-        {"system.slice/slurmstepd.scope/job_s4GJ0/step_0/user", true},
-        {"system.slice/slurmstepd.scope/job_7x/step_0", true},
+        {"system.slice/slurmstepd.scope/s4GJ0/step_extern", true, false},
+        {"system.slice/slurmstepd.scope/job_s4GJ0/step_0/user", true, false},
+        {"system.slice/slurmstepd.scope/job_7x/step_0", true, false},
     };
     leave_entry(GRACE_S + 60);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         make_cgroup(rows[i].folder);
-        if (hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S) != rows[i].is_living)
+        if (hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S) != rows[i].is_living ||
+            hm_jobcgroup_has(scratch_path("cgroup"), 7, false) != rows[i].is_named)
             fail_msg("%s", rows[i].folder);
     }
 }

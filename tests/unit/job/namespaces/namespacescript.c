@@ -171,8 +171,9 @@ int hm_regions_each_label(const char *folder, const char *prefix, void (*take)(v
 }
 
 /* The walk may take long: nobody waits for the ledger meanwhile. */
-bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id)
+bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id, bool counts_unnamed)
 {
+    assert_false(counts_unnamed);
     assert_string_equal(cgroups, HM_CGROUPS);
     assert_int_equal(hm_heldlock_check("a walk", NULL), 0);
     return job_id == with_cgroup;
