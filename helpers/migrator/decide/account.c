@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/amount.h"
+#include "base/search.h"
 
 #define FADE 0.98    /* weight that old sums keep at each phase: those of some fifty phases count */
 #define LOSS 0.01    /* share of all weighted samples that may be lost */
@@ -33,8 +34,6 @@ void hm_account_see(struct hm_account *account, const struct hm_cells *cells, do
     account->missed = hm_account_is_lost(account) ? missed : 0;
     if (account->has_plan)
         take(account);
-    else
-        account->cost = 0;
     account->has_plan = false;
     for (size_t i = 0; i < account->n; i++) {
         struct hm_lifted *span = &account->span[i];
@@ -51,15 +50,8 @@ bool hm_account_is_lost(const struct hm_account *account)
 /* The first span that ends after the page. */
 static size_t find(const struct hm_account *account, uint64_t page)
 {
-    size_t low = 0, high = account->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (end_of(&account->span[middle]) <= page)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i = HM_SEARCH_UPTO(account->span, account->n, first, page);
+    return i > 0 && end_of(&account->span[i - 1]) > page ? i - 1 : i;
 }
 
 /* The part of a span from page `first` to `end` - 1. */
@@ -235,5 +227,6 @@ static size_t cut(struct hm_lifted *span, size_t n, size_t room, uint64_t first,
 void hm_account_forget(struct hm_account *account, uint64_t first, uint64_t end)
 {
     account->n = cut(account->span, account->n, account->room, first, end);
-    account->n_planned = account->has_plan ? cut(account->planned, account->n_planned, account->room, first, end) : 0;
+    if (account->has_plan)
+        account->n_planned = cut(account->planned, account->n_planned, account->room, first, end);
 }

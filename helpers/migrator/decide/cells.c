@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 /* A cell with less evidence is removed. One counted sample has so little after some six phases. */
 #define LEAST_EVIDENCE 0.05
 
@@ -249,14 +251,8 @@ void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end)
 
 size_t hm_cells_find(const struct hm_cells *cells, uint64_t page, size_t low, size_t high)
 {
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (hm_cell_end(&cells->cell[middle]) <= page)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i = low + HM_SEARCH_UPTO(cells->cell + low, high - low, first, page);
+    return i > low && hm_cell_end(&cells->cell[i - 1]) > page ? i - 1 : i;
 }
 
 double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t end, double *variance)

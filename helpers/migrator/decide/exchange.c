@@ -115,8 +115,8 @@ static uint64_t uneven(const struct hm_exchange *exchange, size_t i, int sign)
 /* How many pages of the extent may go to a slower tier (`sign` is 1) or to a faster one (-1). */
 static uint64_t may_go(const struct hm_exchange *exchange, size_t i, int sign)
 {
-    double back = fmax(0, sign * exchange->extents->lifted[i]);
-    return hm_least(uneven(exchange, i, sign), exchange->only_back ? (uint64_t)back : UINT64_MAX);
+    uint64_t most = uneven(exchange, i, sign);
+    return exchange->only_back ? hm_least(most, (uint64_t)fmax(0, sign * exchange->extents->lifted[i])) : most;
 }
 
 /* How many of `most` pages have this heat together, where each has `each`. */

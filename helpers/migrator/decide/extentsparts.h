@@ -33,7 +33,8 @@ struct hm_extents {
     struct hm_extents_pair pair[HM_EXTENTS_PAIRS]; /* by the faster tier, then the slower one */
     /* Pages to move by extent, from each tier to each; and those of them that keep a tier to its cap. */
     uint64_t *flow, *kept;
-    /* By extent: pages that earlier moves have lifted, less those that a plan has put back; negative: lowered. */
+    /* By extent, where pages may only go back: those that earlier moves have lifted, less those that a plan has put
+     * back; negative: lowered. */
     double *lifted;
 };
 

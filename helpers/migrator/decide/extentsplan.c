@@ -256,9 +256,11 @@ void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
     if (budget->phases_left >= 0 && budget->phases_left < HM_PLACEMENT_PHASES)
         plan.belief *= budget->phases_left / HM_PLACEMENT_PHASES;
     plan.belief *= hm_trust_factor(&extents->trust);
-    recall_lifted(extents);
+    bool is_lost = !budget->share && hm_account_is_lost(&extents->account);
+    if (is_lost)
+        recall_lifted(extents);
     hm_exchange_obey_caps(&plan, budget);
-    plan.only_back = !budget->share && hm_account_is_lost(&extents->account);
+    plan.only_back = is_lost;
     choose(&plan);
     if (is_noise(extents, gain_of_all(extents)))
         drop_moves(extents);

@@ -135,19 +135,20 @@ int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks 
         if (hm_ranks_is_there(ranks, space) && count(ranks, space) != n_watched[space])
             add_threads(&walk, ranks->rank[space].pid);
     free(known);
-    if (walk.number != 0) {
-        hm_perf_mark_unseen(watch, ranks);
-        hm_retry_pause(&watch->retry, walk.n_added > 0);
-    } else {
+    if (walk.number == 0) {
         for (uint32_t space = 0; space < ranks->n; space++)
             ranks->rank[space].has_unseen = false;
         watch->retry = (struct hm_retry){0};
+        hm_perf_note_short(watch, ranks, NULL);
+        return 0;
     }
+    hm_perf_mark_unseen(watch, ranks);
+    hm_retry_pause(&watch->retry, walk.n_added > 0);
     char why[HM_WARNING];
     explain(walk.number, why, sizeof(why));
-    if (watch->n == 0 && walk.number != 0)
+    if (watch->n == 0)
         return hm_fail(error, walk.number, "none of %llu threads can be watched: %s",
                        (unsigned long long)hm_perf_count_threads(ranks), why);
-    hm_perf_note_short(watch, ranks, walk.number != 0 ? why : NULL);
+    hm_perf_note_short(watch, ranks, why);
     return 0;
 }

@@ -62,13 +62,13 @@ class Printer:
             self.write(line)
         self.line("summary", f"of {summary['field']} in Slurm's database: no records are in reach here")
         self.line("asked for", summary["request"] or no_request(summary))
-        if summary["mode"] and summary["policy"]:
-            self.line("plan", f"{summary['mode']}, policy {summary['policy']}")
         self.figures(summary)
         if summary["left_out"]:
             self.line("left out", f"{', '.join(summary['left_out'])}: did not fit into the summary")
 
     def figures(self, summary):
+        if summary["mode"] and summary["policy"]:
+            self.line("plan", f"{summary['mode']}, policy {summary['policy']}")
         self.nodes(summary)
         self.memory(summary)
         self.others(summary)

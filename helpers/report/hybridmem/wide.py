@@ -56,8 +56,6 @@ class Printer(showtext.Printer):
             return
         entry = {key: fields.whole(run[0], key) for key in KEYS}
         summary = merge.summary(entry, [record["node"] for record in run], run)
-        if summary["mode"] and summary["policy"]:
-            self.line("plan", f"{summary['mode']}, policy {summary['policy']}")
         summarytext.Printer(self.write, self.most, self.verbose).figures({**summary, "by_node": []})
         shown = apart(run)
         super().nodes(shown)
