@@ -3,6 +3,8 @@
 at boot is in test_bad_boots.py."""
 
 import contextlib
+import pwd
+import re
 
 import cluster
 import pytest
@@ -80,3 +82,20 @@ def test_what_an_epilog_has_no_time_to_wipe_a_unit_of_the_job_wipes():
     slurm.wait_for(lambda: not cluster.left_on("n1"), "the end of the wipe", every=0.5)
     slurm.wait_for(lambda: "Deactivated successfully" in said(unit), "the end of the unit", every=0.5)
     assert slurm.record(job.job_id)["exit_code"] == 0
+
+
+def test_the_unit_removes_old_records_with_the_users_copies():
+    """It reads record_dir from hybridmem.conf."""
+    with Occupied("alice", 16, *SPILL) as job:
+        pass
+    slurm.record(job.job_id)
+    settings = cluster.on("n1", "/usr/libexec/hybridmem/hybridmem-config show")
+    (folder,) = re.findall(r'^record_dir = "(.*)"$', settings, re.M)
+    old, copies = f"{folder}/2020-02-02", f"{folder}/by-user/{pwd.getpwnam('alice').pw_uid}/2020-02-02"
+    cluster.on("n1", f"install -d -m 750 {old} && install -d -o alice -m 700 {copies}")
+    cluster.on("n1", f"touch -d 2020-02-02 {old}/n1.jsonl && su alice -c 'touch -d 2020-02-02 {copies}/n1.jsonl'")
+    before = cluster.on("n1", f"cd {folder} && find . -type f | sort").split()
+    cluster.on("n1", "systemctl start hybridmem-expire.service")
+    left = cluster.on("n1", f"cd {folder} && find . -type f | sort").split()
+    assert left == [name for name in before if "2020-02-02" not in name] and len(before) == len(left) + 2
+    assert cluster.on("n1", f"ls -d {old}", check=False) is cluster.on("n1", f"ls -d {copies}", check=False) is None
