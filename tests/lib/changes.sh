@@ -17,6 +17,7 @@ helpers/meter/*                     lint unit cli fuzz modes system cost
 helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost arm64
 helpers/memmode/*                   lint unit cli fuzz cluster
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
+helpers/sites/compile/*             lint unit cli fuzz system meter cost compile
 helpers/sites/*                     lint unit cli fuzz system meter cost
 helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost arm64
 etc/*memmode*|etc/*constraint*|etc/*submit*|etc/*reap*|etc/*wipe*|etc/*export*|etc/*collect* lint cli modes system namespaces accounting cluster
@@ -24,12 +25,14 @@ helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces m
 modulefiles/*                       lint cli system
 tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz
+tests/cli/test_sites_compile.py     lint cli compile
 tests/cli/*                         lint cli history
 tests/contributing/*                lint cli
 tests/bench/*                       lint cost
 tests/fixtures/*                    lint unit cli
 tests/meter/*                       lint meter
 tests/testbed/*arm64                lint arm64
+tests/testbed/*compilers            lint compile
 tests/testbed/*/cluster.py|tests/testbed/*/switch.py|tests/testbed/*/testbed-machine|tests/testbed/*/testbed-on|tests/testbed/*/testbed-share|tests/testbed/*/testbed-node.service lint guest cluster
 tests/testbed/*                     lint guest modes
 tests/cluster/*                     lint cluster

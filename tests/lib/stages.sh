@@ -37,7 +37,7 @@ lint       fill  formatters and linters over all sources
 cost       fill  CPU time and memory within limits, and a migrator that does not grow
 fuzz       fill  a bounded number of inputs for each parser
 dist       fill  make distcheck
-compile    fill  against Slurm 22.05, 24.11 and 26.05, warnings as errors
+compile    fill  against Slurm 22.05, 24.11 and 26.05, warnings as errors; hybridmem-cc, -c++ and -fc on Debian 13
 EOF
 }
 
@@ -175,6 +175,16 @@ stage_dist() {
     counted archive archive_is_whole
 }
 
+compilers_files='test_sites_compile'
+
+# The tests of hybridmem-cc, -c++ and -fc with the LLVM of Debian 13, whose flang takes a pass; the stage cli has them with
+# this machine's. pytest counts them itself.
+compilers() {
+    local run=(env -C /opt/hybridmem HYBRIDMEM_PREFIX=/usr HYBRIDMEM_FLANG=yes
+        python3 -m pytest -p no:cacheprovider -v -rfEp --durations=0)
+    tests/testbed/root --compilers --output "$build/compilers" trixie "${run[@]}" "tests/cli/$compilers_files.py"
+}
+
 # For the release that this machine runs, the build of the other stages is enough: it is against that release's Slurm.
 stage_compile() {
     local release own failed=0
@@ -187,6 +197,7 @@ stage_compile() {
             counted "compile on $release" tests/testbed/compile "$release" || failed=1
         fi
     done
+    compilers || failed=1
     return $failed
 }
 

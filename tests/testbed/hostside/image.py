@@ -27,9 +27,9 @@ def release_of_slurm(slurm):
     return next(name for name, release in RELEASES.items() if release.slurm == slurm)
 
 
-def root_tree(release, codes=False):
-    """Return the path of a root tree of the release, made when needed; with the real programs where wanted."""
-    lists = RELEASES[release].lists + (("codes",) if codes else ())
+def root_tree(release, *more):
+    """Return the path of a root tree of the release, made when needed; with the packages of MORE lists."""
+    lists = RELEASES[release].lists + more
     key = cache.digest(*lists, RECIPE / "make-root", *(RECIPE / f"packages.{name}" for name in lists))
 
     def build(new):
@@ -42,7 +42,7 @@ def root_tree(release, codes=False):
 def disk(release, codes=False):
     """Return the folder with disk.ext4, vmlinuz and initrd of the release, made when needed; with the real
     programs where wanted."""
-    root = root_tree(release, codes)
+    root = root_tree(release, *(("codes",) if codes else ()))
     key = cache.digest(root.name, RECIPE / "make-image", RECIPE / "initrd-init")
 
     def build(new):
