@@ -349,18 +349,19 @@ def guided_by_size(program, tmp_path, size):
     return guide(path, program, options=["--fast", "64M"])
 
 
-def test_a_program_with_a_malloc_of_its_own(tmp_path):
-    """Its malloc is the one that is called, and of its mappings those of the chosen site are in the fast tier."""
-    text = f"""#define _GNU_SOURCE
+OWN_MALLOC = f"""#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifndef LARGE
+#define LARGE (1 << 20)
+#endif
 static char room[16 << 20];
 static size_t used;
 void *malloc(size_t bytes)
 {{
-    if (bytes >= 1 << 20)
+    if (bytes >= LARGE)
         return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     used += (bytes + 15) & ~(size_t)15;
     return used <= sizeof(room) ? room + used - ((bytes + 15) & ~(size_t)15) : NULL;
@@ -373,17 +374,22 @@ void *realloc(void *memory, size_t bytes)
     return memory && moved ? memmove(moved, memory, bytes) : moved;
 }}
 /*{TELL}
-int main(void)
+int main(int argc, char **argv)
 {{
     char *volatile large = malloc(3 << 20), *volatile small = malloc(200000);
     large[0] = small[0] = 1;
     tell("large", large);
     printf("%s\\n", small >= room && small < room + sizeof(room) ? "its own" : "another's");
     free(small);
-    return 0;
+    (void)argv;
+    return argc - 1;
 }}
 """
-    done = guided_by_size(compiled(tmp_path / "own", "-fno-builtin", text=text), tmp_path, 3 * MIB)
+
+
+def test_a_program_with_a_malloc_of_its_own(tmp_path):
+    """Its malloc is the one that is called, and of its mappings those of the chosen site are in the fast tier."""
+    done = guided_by_size(compiled(tmp_path / "own", "-fno-builtin", text=OWN_MALLOC), tmp_path, 3 * MIB)
     assert (done.stdout, done.stderr) == (f"large {FAST}\nits own\n", "")
 
 
