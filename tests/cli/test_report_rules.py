@@ -442,12 +442,14 @@ def test_the_view_has_a_row_for_each_job_with_advice(tmp_path):
         record(1, **copy.deepcopy(mixed), node="n2", traffic=traffic(0, 9 * GIB)),
         record(2, mode="off"),
         record(3, mode="slow", memory=two_tiers(0, 12 * GIB), traffic=traffic(0, 9 * GIB)),
+        record(4, **copy.deepcopy(SPEAK["profiled"][0])),  # a job that would gain by guidance
     )
     done = helper("hybridmem-report", "--records", tmp_path, "--view", "advice", "--json")
     rows = json.loads(done.stdout)["rows"]
     assert [(row["job"], row["rule"], row["wanted"], row["nodes"], row["node_hours"]) for row in rows] == [
         ("1", "fits", "fast", 2, 2.0),
         ("3", "writes", "isolate", 1, 1.0),
+        ("4", "profiled", "guided", 1, 1.0),
     ]
     text = helper("hybridmem-report", "--records", tmp_path, "--view", "advice").stdout
     assert "peak 12.0 GiB of 16.0 GiB" in text
