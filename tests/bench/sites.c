@@ -7,7 +7,7 @@
  * works for the rest of a microsecond. Prints the ratio, and the ns that a small and a large allocation with its end
  * take more. Its argument is the library of the notes; or "guided", where it was started with that of the guidance,
  * whose size classes of up to 1 KiB are fast. Then it prints also the bytes resident for each byte of small
- * allocations, of libc's malloc and the library's.
+ * allocations, of libc's malloc and the library's; with "resident" it prints those of malloc alone, whichever that is.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -199,6 +199,8 @@ int main(int argc, char **argv)
     bool is_guided = argc == 2 && strcmp(argv[1], "guided") == 0;
     if (argc != 2)
         return 2;
+    if (strcmp(argv[1], "resident") == 0)
+        return printf("%.3f\n", grow_alone(malloc, free)) > 0 ? 0 : 1;
     if (!folder && !is_guided)
         return start(argv);
     struct cost small = compare(SMALL_PAIRS, 64, find_steps());
