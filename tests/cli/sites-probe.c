@@ -29,6 +29,8 @@
 #define MIB ((size_t)1 << 20)
 #define CALLERS 8
 
+enum told { NOTHING, POLICIES, ADDRESSES };
+
 static volatile uint64_t sum;
 
 __attribute__((noinline)) static void *xmalloc(size_t bytes)
@@ -96,9 +98,10 @@ static void tell(const char *name, const void *memory)
  * long an access takes depends on the caches, which other programs use, too. Each line of the part is read more often
  * in a round than one of caller 1's, so its accesses should be no slower: about a quarter of the time is theirs.
  */
-static void hot(double seconds, int tells)
+static void hot(double seconds, enum told told)
 {
     char *memory[CALLERS], name[16], *mapped = NULL;
+    bool tells = told == POLICIES;
     if (tells)
         mapped = mmap(NULL, 9 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < CALLERS; i++)
@@ -111,6 +114,8 @@ static void hot(double seconds, int tells)
         tell("9", mapped);
         tell("stack", name);
     }
+    if (told == ADDRESSES)
+        dprintf(STDOUT_FILENO, "%p %p\n", (void *)memory[1], (void *)memory[7]);
     for (double end = cpu_s() + seconds; cpu_s() < end;) {
         use(memory[1], 2 * MIB, 75000);
         use(memory[7], MIB / 2, 25000);
@@ -743,9 +748,9 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "hot") == 0)
-        hot(argc > 2 ? atof(argv[2]) : 0.5, 0);
+        hot(argc > 2 ? atof(argv[2]) : 0.5, argc > 3 ? ADDRESSES : NOTHING);
     else if (strcmp(what, "where") == 0)
-        hot(0, 1);
+        hot(0, POLICIES);
     else if (strcmp(what, "part") == 0)
         part();
     else if (strcmp(what, "again") == 0)

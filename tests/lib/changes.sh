@@ -26,6 +26,7 @@ modulefiles/*                       lint cli system
 tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz
 tests/cli/test_sites_compile.py     lint cli compile
+tests/cli/sites-probe.c             lint cli compile system
 tests/cli/*                         lint cli history
 tests/contributing/*                lint cli
 tests/bench/*                       lint cost

@@ -3,8 +3,10 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
+import migration
 import pytest
 import slurm
 import stepmigrators
@@ -271,6 +273,41 @@ def test_a_profiled_job_leaves_a_profile_that_the_next_is_guided_by(unkept):
     assert record["guided"]["reason"] is None and record["profile"] is None and record["exit_code"] == 0
 
 
+@pytest.fixture
+def shared():
+    """A folder that root alone writes to, as the site's store of profiles."""
+    folder = Path("/srv/shared-profiles")
+    folder.mkdir(mode=0o755)
+    with slurm.configured(f'{slurm.CONFIG.read_text()}profile_dir = "{folder}"\n'):
+        yield folder
+    shutil.rmtree(folder)
+
+
+def test_a_profile_that_the_site_shares_guides_a_user_who_has_none(unkept, shared):
+    """Bob has a copy of alice's program. What he has himself goes first."""
+    program = slurm.folder_of("bob") / "program"
+    shutil.copy(unkept, program)
+    made = unkept.with_suffix(".json")
+    slurm.run(f"srun -n1 --hybrid-mem=off hybridmem sites run -o {made} -- {unkept} hot 0", user="alice")
+    give_accesses(made)
+    path = shared / store(unkept).name / "shared.json"
+    path.parent.mkdir(mode=0o755)
+    path.write_bytes(made.read_bytes())
+    words = f"--hybrid-mem=guided,fast={sum(HOT)}M,packer=knapsack"
+    own = slurm.home("bob") / STORE.relative_to(slurm.home("alice")) / path.parent.name / "own.json"
+    try:
+        for wanted in (path, own):
+            if wanted == own:
+                slurm.run(f"mkdir -p {own.parent} && cp {path} {own}", user="bob")
+            job_id = slurm.sbatch("bob", f"srun -n1 {program} hot 0", words)
+            slurm.wait_job(job_id)
+            guided = slurm.record(job_id)["guided"]
+            assert guided["profile"] == str(wanted) and guided["reason"] is None, slurm.output(job_id)
+            assert set(guided["sites"]) == hot_sites(json.loads(made.read_text()))
+    finally:
+        shutil.rmtree(own.parent, ignore_errors=True)
+
+
 def test_a_guided_task_without_any_profile_is_refused_in_one_line(unkept):
     done = slurm.run(f"srun -n1 --hybrid-mem=guided {unkept} hot 0", user="alice", check=False)
     lines = [line for line in done.stderr.splitlines() if line.startswith("hybridmem: ")]
@@ -355,9 +392,33 @@ def placed_by_site(pid):
     return [sum(found[node] for node in tier) for tier in (FAST, SLOW)]
 
 
+OVERHEAD = 0.1
+LEAST_MENDED = 0.7  # of the accesses: without the migrator the fast tier serves none of them
+
+
+def served(pid, addresses):
+    """The share of the probe's accesses that the fast tier serves, with its memory where it is now."""
+    share = 0
+    for address, size, accesses in zip(addresses, (2 * MIB, MIB // 2), HOT.values(), strict=True):
+        nodes = migration.nodes_of(pid, address // slurm.PAGE * slurm.PAGE, size // slurm.PAGE)
+        share += accesses * sum(node in FAST for node in nodes) / len(nodes)
+    return share / sum(HOT.values())
+
+
+def is_cheap(job_id):
+    """Has the migrator cost less than twice its share of the job's CPU time, as it may in the first minutes?"""
+    now, job_s = migration.progress(job_id), migration.cpu_seconds(job_id)
+    if not now:
+        return False
+    cost_s = now["cpu_s"] + max(now["kernel_cpu_s"], 0)
+    print(f"migrator: {cost_s} s, job: {job_s} s")
+    return cost_s < 2 * OVERHEAD * job_s
+
+
 def test_a_migrator_mends_a_profile_that_is_wrong(probe):
     """By the profile the site of 4 MiB is hot, which the program never uses again. The policy of its memory does not
-    keep the migrator from taking it down, for that of 2 MiB."""
+    keep the migrator from taking it down, for that of 2 MiB. So the profile costs the time until then, and the share
+    of the CPUs that the migrator may use."""
     program, path = probe
     made = json.loads(path.read_text())
     for site in made["sites"]:
@@ -365,15 +426,22 @@ def test_a_migrator_mends_a_profile_that_is_wrong(probe):
         site.update(reads=number, writes=0, accesses=number, samples=number)
     wrong = path.with_name("wrong.json")
     wrong.write_text(json.dumps(made))
-    words = f"--hybrid-mem=guided,migrate,profile={wrong},fast=4M,interval=200ms,overhead=10%,source=damon"
-    job_id = slurm.sbatch("alice", f"srun -n1 {program} hot 600", words)
+    words = f"profile={wrong},fast=4M,interval=200ms,overhead={OVERHEAD:.0%},source=damon"
+    job_id = slurm.sbatch("alice", f"srun -n1 {program} hot 600 told", f"--hybrid-mem=guided,migrate,{words}")
     pid = slurm.wait_for(lambda: pid_of(program), f"the program of job {job_id}")
+    told = slurm.wait_for(lambda: re.search(r"0x(\w+) 0x(\w+)\n", slurm.output(job_id)), "the memory that is used")
+    addresses = [int(word, 16) for word in told.groups()]
     assert sum(placed_by_site(pid)) >= 4 * MIB
     slurm.wait_for(lambda: placed_by_site(pid)[1] >= 2 * MIB, "the memory of the wrong site in the slow tier")
     assert sum(by_node(pid)[node] for node in FAST) <= 5 * MIB
     before = stepmigrators.phases(job_id, 0)
     stepmigrators.wait_phases(job_id, 0, before + 5)
     assert placed_by_site(pid)[1] >= 2 * MIB, "nothing moves it back"
+    share = slurm.wait_for(
+        lambda: (now := served(pid, addresses)) >= LEAST_MENDED and now, "what is used in fast memory"
+    )
+    print(f"served: {share}")
+    slurm.wait_for(lambda: is_cheap(job_id), f"{2 * OVERHEAD:.0%} of the job's CPU time", every=migration.QUIET)
     slurm.run(f"scancel {job_id}")
     slurm.wait_job(job_id)
     record = slurm.record(job_id)
