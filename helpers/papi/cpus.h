@@ -5,11 +5,9 @@
 
 #include "base/set.h"
 
-/* Find one CPU for each socket, or each die of a socket, that a PMU of the kernel counts: those of the PMU's cpumask in
- * sysfs. `pmu` is a pattern of fnmatch(3); all PMUs with such a name have one cpumask. Returns 0, or -1 with a text. */
-int hm_papi_cpus(const char *pmu, struct hm_set *cpus, struct hm_error *error);
-
-/* The socket of a CPU, or -1. */
-int hm_papi_socket_of(int cpu);
+/* Find one CPU for each socket, or each die of a socket, that a PMU of the kernel counts: those of the PMU's cpumask
+ * below `sysfs` (the open folder /sys). `pmu` is a pattern of fnmatch(3); all PMUs with such a name have one cpumask.
+ * Returns 0, or -1 with a text. */
+int hm_papi_cpus(int sysfs, const char *pmu, struct hm_set *cpus, struct hm_error *error);
 
 #endif

@@ -2,11 +2,13 @@
 #include "library.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <papi.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cpus.h"
+#include "meter/sources/processor.h"
 #include "zones.h"
 
 bool hm_papi_is_wanted(const char *component)
@@ -68,7 +70,7 @@ int hm_papi_library_open(struct hm_papi_library *library, struct hm_error *error
 {
     const struct hm_papi_row *row;
     int version = PAPI_library_init(PAPI_VER_CURRENT);
-    *library = (struct hm_papi_library){0};
+    *library = (struct hm_papi_library){.sysfs = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (version != PAPI_VER_CURRENT)
         return hm_fail(error, ENOSYS, "PAPI does not start: %s",
                        version > 0 ? "it is another version than hybridmem-papi was built with"
@@ -118,14 +120,14 @@ static int add_per_cpu(struct hm_papi_library *library, unsigned component, cons
 {
     struct hm_set cpus;
     char on_cpu[2 * HM_PAPI_NAME];
-    if (hm_papi_cpus(row->pmu, &cpus, error) != 0)
+    if (hm_papi_cpus(library->sysfs, row->pmu, &cpus, error) != 0)
         return -1;
     for (int cpu = hm_set_next(&cpus, 0); cpu >= 0; cpu = hm_set_next(&cpus, (unsigned)cpu + 1)) {
         snprintf(on_cpu, sizeof(on_cpu), "%.128s%s:cpu=%d", name, row->mask, cpu);
         struct hm_papi_found *found = add_row(library, component, row, on_cpu, error);
         if (!found)
             return -1;
-        found->event.socket = hm_papi_socket_of(cpu);
+        found->event.socket = hm_processor_socket_of(library->sysfs, cpu);
     }
     return 0;
 }
@@ -161,6 +163,27 @@ static int find_events(struct hm_papi_library *library, unsigned component, stru
     return 0;
 }
 
+/* Does the event number `i` read a register that an event of its component before it reads (hm_counter_is_twin)? */
+static bool is_twin(const struct hm_papi_library *library, unsigned i)
+{
+    const struct hm_papi_found *found = library->found;
+    for (unsigned k = 0; k < i && found[i].event.measure == HM_PAPI_PACKAGE_ENERGY && found[i].event.socket >= 0; k++)
+        if (found[k].component == found[i].component && found[k].event.measure == found[i].event.measure &&
+            found[k].event.socket == found[i].event.socket)
+            return hm_processor_is_amd(library->sysfs);
+    return false;
+}
+
+/* Forget the twins among the events from number `first` on. */
+static void forget_twins(struct hm_papi_library *library, unsigned first)
+{
+    unsigned kept = first;
+    for (unsigned i = first; i < library->n_found; i++)
+        if (!is_twin(library, i))
+            library->found[kept++] = library->found[i];
+    library->n_found = kept;
+}
+
 void hm_papi_library_find(struct hm_papi_library *library)
 {
     for (unsigned i = 0; i < library->n_components; i++) {
@@ -172,6 +195,8 @@ void hm_papi_library_find(struct hm_papi_library *library)
             hm_papi_library_drop(library, i, error.text);
         else if (library->n_found == before)
             hm_papi_library_drop(library, i, "it has no event of energy or traffic on this machine");
+        else
+            forget_twins(library, before);
     }
 }
 

@@ -28,6 +28,7 @@ struct hm_papi_found {
 
 struct hm_papi_library {
     char version[32];
+    int sysfs; /* the open folder /sys, or -1 */
     unsigned n_components, n_found;
     struct hm_papi_component
         component[HM_PAPI_MOST_COMPONENTS]; /* the table's components first, in its order, then PAPI's others */
@@ -37,8 +38,8 @@ struct hm_papi_library {
 /* Start PAPI and look at its components. Call this once in a process. Returns 0, or -1 with a text. */
 int hm_papi_library_open(struct hm_papi_library *library, struct hm_error *error);
 
-/* Find the events that the table names. A component that the table names is dropped, with the reason, if it has
- * none of its events here, or one that cannot be added. */
+/* Find the events that the table names, each register once (hm_counter_is_twin). A component that the table names is
+ * dropped, with the reason, if it has none of its events here, or one that cannot be added. */
 void hm_papi_library_find(struct hm_papi_library *library);
 
 /* Add an event by PAPI's name. Its unit is 1 (a plain count) unless the table has a row for it that names no PMU.

@@ -93,7 +93,10 @@ int hm_papi_zone(const char *name, bool is_in_package, enum hm_papi_measure *mea
         return *socket >= 0 ? 0 : -1;
     }
     *measure = HM_PAPI_PLATFORM_ENERGY;
-    return length == 4 && strncmp(name, "psys", length) == 0 ? 0 : -1;
+    if (length == 4 && strncmp(name, "psys", length) == 0)
+        return 0;
+    /* "psys-1": the kernel shows the platform at one processor, which need not be the first */
+    return strncmp(name, "psys-", strlen("psys-")) == 0 && hm_papi_number_in(name, "psys-") >= 0 ? 0 : -1;
 }
 
 const char *hm_papi_measure_name(enum hm_papi_measure measure)

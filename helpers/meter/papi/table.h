@@ -47,8 +47,9 @@ const struct hm_papi_row *hm_papi_row_at(int i);
  */
 const struct hm_papi_row *hm_papi_row_find(int *i, const char *component, const char *event);
 
-/* Find what a powercap zone measures by its kernel name: "package-0", "psys", or "dram", which is inside a package.
- * *socket is -1 where the name has none. Returns 0, or -1 for a zone that hybridmem does not use. */
+/* Find what a powercap zone measures by its kernel name: "package-0" or "package-0-die-1", "psys" or "psys-1", or
+ * "dram", which is inside a package. *socket is -1 where it is not a package's own name. Returns 0, or -1 for a zone
+ * that hybridmem does not use. */
 int hm_papi_zone(const char *name, bool is_in_package, enum hm_papi_measure *measure, int *socket);
 
 /* The number after `key` in an event's name (for "ZONE" in "powercap:::ENERGY_UJ:ZONE1_SUBZONE0" it is 1), or -1. */

@@ -17,6 +17,11 @@ static const enum hm_quantity quantities[HM_PAPI_N_MEASURES] = {
 /* The names of the programs in texts for people: what each of them asks. */
 static const char *const names[HM_N_PROGRAMS] = {[HM_PROGRAM_PAPI] = "PAPI", [HM_PROGRAM_SLURMENERGY] = "Slurm"};
 
+enum hm_quantity hm_counter_quantity(enum hm_papi_measure measure)
+{
+    return quantities[measure];
+}
+
 /* Does a better source have this quantity? */
 static bool better_source_has(const struct hm_gauges *gauges, int source, enum hm_quantity quantity, enum hm_kind kind)
 {
@@ -30,7 +35,7 @@ static int add_event(struct hm_gauges *gauges, int source, enum hm_papi_program 
                      struct hm_error *reason)
 {
     const struct hm_papi_event *event = hm_papi_reader_event(gauges->reader[program], i);
-    struct hm_gauge like = {.quantity = quantities[event->measure],
+    struct hm_gauge like = {.quantity = hm_counter_quantity(event->measure),
                             .kind = event->kind,
                             .socket = event->socket,
                             .source = source,
@@ -73,7 +78,7 @@ static int join(struct hm_gauges *gauges, enum hm_papi_program program, bool is_
     int result = hm_papi_reader_described(reader, reason);
     for (unsigned i = 0; result == 0 && i < hm_papi_reader_count(reader); i++) {
         const struct hm_papi_event *event = hm_papi_reader_event(reader, i);
-        if (is_list || !better_source_has(gauges, source, quantities[event->measure], event->kind))
+        if (is_list || !better_source_has(gauges, source, hm_counter_quantity(event->measure), event->kind))
             result = add_event(gauges, source, program, i, reason);
     }
     if (result == 0 && gauges->n == before)

@@ -10,6 +10,7 @@
 #include "base/sysfile.h"
 #include "core/tiers/tiers.h"
 #include "pmutable.h"
+#include "processor.h"
 #include "sources.h"
 
 #define DEVICES "bus/event_source/devices"
@@ -40,20 +41,13 @@ static int look_up(void *data, const char *term, char *text)
     return hm_sysfile_read(folder->sysfs, path, text, HM_PMU_TEXT);
 }
 
-static bool is_processor(const struct finding *finding, const char *pattern)
-{
-    char text[4096];
-    return hm_sysfile_read(finding->setup->sysfs, "devices/system/cpu/modalias", text, sizeof(text)) == 0 &&
-           fnmatch(pattern, text, FNM_EXTMATCH) == 0;
-}
-
 /* Find the terms of the event. Returns 1, 0 where the PMU has no such event here, or -1. */
 static int find_terms(const struct finding *finding, const struct hm_pmu_row *row, const char *pmu, char *terms)
 {
     char path[192];
     if (row->terms) {
         snprintf(terms, HM_PMU_TEXT, "%s", row->terms);
-        return is_processor(finding, row->processor);
+        return hm_processor_matches(finding->setup->sysfs, row->processor);
     }
     snprintf(path, sizeof(path), DEVICES "/%.64s/events/%s", pmu, row->event);
     if (hm_sysfile_read(finding->setup->sysfs, path, terms, HM_PMU_TEXT) == 0)
@@ -90,27 +84,6 @@ static int find_type(const struct finding *finding, const char *pmu, uint32_t *t
     return number <= UINT32_MAX ? 0 : hm_fail(finding->reason, EINVAL, "%s is 2^32 or more", path);
 }
 
-/* Find the CPUs on which to open the PMU's events: those in its cpumask, such as one of each socket. */
-static int find_cpus(const struct finding *finding, const char *pmu, struct hm_set *cpus)
-{
-    char path[128], text[1024];
-    struct hm_error why = {""};
-    snprintf(path, sizeof(path), DEVICES "/%.64s/cpumask", pmu);
-    if (hm_sysfile_read(finding->setup->sysfs, path, text, sizeof(text)) != 0)
-        return hm_fail_errno(finding->reason, "%s", path);
-    if (hm_set_parse(cpus, text, &why) != 0)
-        return hm_fail(finding->reason, EINVAL, "%s: %s", path, why.text);
-    return 0;
-}
-
-static int socket_of(const struct finding *finding, int cpu)
-{
-    char path[96];
-    uint64_t socket;
-    snprintf(path, sizeof(path), "devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
-    return hm_sysfile_read_number(finding->setup->sysfs, path, &socket) == 0 && socket <= INT16_MAX ? (int)socket : -1;
-}
-
 /* Open the row's event of one PMU on all of its CPUs. Returns 0, also where the PMU does not have the event, or -1. */
 static int add_event(struct finding *finding, const struct hm_pmu_row *row, const char *pmu)
 {
@@ -127,10 +100,12 @@ static int add_event(struct finding *finding, const struct hm_pmu_row *row, cons
     if (hm_pmu_parse_event(terms, look_up, &folder, &config, &why) != 0)
         return hm_fail(finding->reason, errno, "%.64s/%s: %s", pmu, row->event, why.text);
     if (find_factor(finding, row, pmu, &gauge.factor) != 0 || find_type(finding, pmu, &type) != 0 ||
-        find_cpus(finding, pmu, &cpus) != 0)
+        hm_processor_cpus_of(finding->setup->sysfs, pmu, &cpus, finding->reason) != 0)
         return -1;
     for (int cpu = hm_set_next(&cpus, 0); cpu >= 0; cpu = hm_set_next(&cpus, (unsigned)cpu + 1)) {
-        gauge.socket = socket_of(finding, cpu);
+        gauge.socket = hm_processor_socket_of(finding->setup->sysfs, cpu);
+        if (hm_counter_is_twin(finding->setup, finding->gauges, &gauge))
+            continue;
         snprintf(gauge.name, sizeof(gauge.name), "%.64s/%s on CPU %d", pmu, row->event, cpu);
         if (hm_gauges_add_event(finding->gauges, &gauge, type, &config, cpu, finding->reason) != 0)
             return -1;

@@ -10,17 +10,6 @@
 
 #define ZONES "class/powercap"
 
-/* What a zone measures, by its name. */
-static const struct {
-    const char *start; /* beginning of the name */
-    bool in_package;
-    enum hm_quantity quantity;
-} kinds[] = {
-    {"package-", false, HM_PACKAGE_ENERGY},
-    {"psys", false, HM_PLATFORM_ENERGY},
-    {"dram", true, HM_MEMORY_ENERGY},
-};
-
 struct finding {
     const struct hm_counters_setup *setup;
     struct hm_gauges *gauges;
@@ -41,31 +30,29 @@ static bool is_zone(const char *name, int numbers)
     return rest && !*rest;
 }
 
-/* Add the zone at `path`, if its name is in the table. Returns 0, or -1. */
-static int add_zone(struct finding *finding, const char *path, const char *name, bool in_package)
+/* Add the zone at `path`, which measures `measure`. Returns 0, or -1. */
+static int add_zone(struct finding *finding, const char *path, enum hm_papi_measure measure)
 {
     struct hm_gauge *like = &finding->like;
     char file[192];
     uint64_t range;
-    size_t i = 0, n = sizeof(kinds) / sizeof(kinds[0]);
-    while (i < n && (kinds[i].in_package != in_package || strncmp(name, kinds[i].start, strlen(kinds[i].start)) != 0))
-        i++;
-    if (i == n)
+    like->quantity = hm_counter_quantity(measure);
+    if (hm_counter_is_twin(finding->setup, finding->gauges, like))
         return 0;
     snprintf(file, sizeof(file), "%s/max_energy_range_uj", path);
     if (hm_sysfile_read_number(finding->setup->sysfs, file, &range) != 0)
         return hm_fail_errno(finding->reason, "%s", file);
     snprintf(like->name, sizeof(like->name), "%s/energy_uj", path);
-    like->quantity = kinds[i].quantity;
-    like->counter = (struct hm_counter){.modulus = range + 1,
-                                        .most_per_s = hm_quantity_most_per_s(kinds[i].quantity) / like->factor};
+    like->counter =
+        (struct hm_counter){.modulus = range + 1, .most_per_s = hm_quantity_most_per_s(like->quantity) / like->factor};
     return hm_gauges_add_file(finding->gauges, like, finding->setup->sysfs, finding->reason);
 }
 
 static int add_parts(struct finding *finding, const char *zone)
 {
     char path[80], part[128], file[144], name[32], **names;
-    int n, result = 0;
+    enum hm_papi_measure measure;
+    int n, socket, result = 0;
     snprintf(path, sizeof(path), ZONES "/%s", zone);
     n = hm_sysfile_list(finding->setup->sysfs, path, "intel-rapl:*", &names);
     if (n < 0)
@@ -75,9 +62,10 @@ static int add_parts(struct finding *finding, const char *zone)
             continue;
         snprintf(part, sizeof(part), "%s/%s", path, names[i]);
         snprintf(file, sizeof(file), "%s/name", part);
-        result = hm_sysfile_read(finding->setup->sysfs, file, name, sizeof(name)) == 0
-                     ? add_zone(finding, part, name, true)
-                     : hm_fail_errno(finding->reason, "%s", file);
+        if (hm_sysfile_read(finding->setup->sysfs, file, name, sizeof(name)) != 0)
+            result = hm_fail_errno(finding->reason, "%s", file);
+        else if (hm_papi_zone(name, true, &measure, &socket) == 0)
+            result = add_zone(finding, part, measure);
     }
     hm_sysfile_free(names, n);
     return result;
@@ -86,14 +74,14 @@ static int add_parts(struct finding *finding, const char *zone)
 static int add_package(struct finding *finding, const char *zone)
 {
     char path[80], file[96], name[32];
-    int socket;
+    enum hm_papi_measure measure;
     snprintf(path, sizeof(path), ZONES "/%s", zone);
     snprintf(file, sizeof(file), "%s/name", path);
     if (hm_sysfile_read(finding->setup->sysfs, file, name, sizeof(name)) != 0)
         return hm_fail_errno(finding->reason, "%s", file);
-    /* "package-1", or "package-1-die-0" */
-    finding->like.socket = sscanf(name, "package-%4d", &socket) == 1 ? socket : -1;
-    return add_zone(finding, path, name, false) == 0 ? add_parts(finding, zone) : -1;
+    if (hm_papi_zone(name, false, &measure, &finding->like.socket) != 0)
+        return 0;
+    return add_zone(finding, path, measure) == 0 ? add_parts(finding, zone) : -1;
 }
 
 static int find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason)

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "processor.h"
+
 static const struct hm_counter_source *const rows[HM_METERS] = {
 #define HM_METER(name) &hm_meter_##name,
 #include "meter/sources/meters.def"
@@ -11,6 +13,16 @@ static const struct hm_counter_source *const rows[HM_METERS] = {
 const struct hm_counter_source *hm_counter_source_at(int i)
 {
     return i >= 0 && i < HM_METERS ? rows[i] : NULL;
+}
+
+bool hm_counter_is_twin(const struct hm_counters_setup *setup, const struct hm_gauges *gauges,
+                        const struct hm_gauge *like)
+{
+    for (size_t i = 0; i < gauges->n && like->quantity == HM_PACKAGE_ENERGY && like->socket >= 0; i++)
+        if (gauges->gauge[i].source == like->source && gauges->gauge[i].quantity == like->quantity &&
+            gauges->gauge[i].socket == like->socket)
+            return hm_processor_is_amd(setup->sysfs);
+    return false;
 }
 
 int hm_counters_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges,

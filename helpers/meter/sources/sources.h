@@ -69,6 +69,17 @@ const struct hm_counter_source *hm_counter_source_at(int i);
 int hm_counters_find(const struct hm_counters_setup *setup, struct hm_gauges *gauges,
                      struct hm_counters_tried tried[HM_METERS]);
 
+/* The quantity of a helper program's measure, or of a zone of powercap (hm_papi_zone); HM_N_QUANTITIES: none. */
+enum hm_quantity hm_counter_quantity(enum hm_papi_measure measure);
+
+/*
+ * Would the gauge `like` read a register of which its source already has a gauge? On AMD and Hygon, RAPL has one
+ * counter of a package's energy. But Linux 6.9 up to 6.10.11 and 6.11.0 (commit 26096aed255f), and for perf a few
+ * versions more (8d72eba1cf8c), show it once for each die of cores.
+ */
+bool hm_counter_is_twin(const struct hm_counters_setup *setup, const struct hm_gauges *gauges,
+                        const struct hm_gauge *like);
+
 /*
  * Call this when a program started with `later` has described its counters, or will not do so
  * (hm_papi_reader_is_awaited). This adds the counters that no better source has, and returns how many. With none, the

@@ -40,6 +40,44 @@ static void test_a_machine_without_counters(void **state)
     assert_null(strstr(fake.flow[0].reason.text, "resctrl"));
 }
 
+/* A package with two dies of cores, of which each has a zone of powercap and a CPU in the cpumask of perf's PMU. */
+static void add_dies(const char *modalias)
+{
+    fake_sysfs_add_powercap("1000");
+    fake_sysfs_write("class/powercap/intel-rapl:0/name", "package-0-die-0");
+    fake_sysfs_write("class/powercap/intel-rapl:1/name", "package-0-die-1");
+    fake_sysfs_add_event("power", "30", "energy-pkg", "event=0x02");
+    fake_sysfs_write("bus/event_source/devices/power/events/energy-pkg.unit", "Joules");
+    fake_sysfs_write("bus/event_source/devices/power/events/energy-pkg.scale", "0.5");
+    fake_sysfs_write("devices/system/cpu/cpu1/topology/physical_package_id", "0");
+    fake_sysfs_write("devices/system/cpu/modalias", modalias);
+    fake.counts[1] = 20;
+    fake.n_counts = 2;
+}
+
+static void test_the_dies_of_a_package(void **state)
+{
+    static const struct {
+        const char *modalias;
+        size_t zones, events; /* counters of packages' energy */
+    } rows[] = {
+        {"cpu:type:x86,ven0000fam0006mod0055:feature:,0000", 2, 2}, /* Cascade Lake AP: each die has a counter */
+        {"cpu:type:x86,ven0002fam0019mod0011:feature:,0000", 1, 1}, /* AMD: one counter, shown twice */
+        {"cpu:type:x86,ven0009fam0018mod0002:feature:,0000", 1, 1}, /* Hygon */
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        add_dies(rows[i].modalias);
+        fake_sysfs_find();
+        fake_sysfs_write(PACKAGE, "10001000");
+        fake_sysfs_write("class/powercap/intel-rapl:1/energy_uj", "10001000");
+        fake_sysfs_step();
+        fake_sysfs_expect("package-0", "powercap", 10.0 * (double)rows[i].zones);
+        assert_int_equal(fake_sysfs_source("perf-energy")->n, rows[i].events);
+        hm_gauges_close(&fake.gauges, 0);
+    }
+}
+
 static void test_powercap_moves_and_wraps(void **state)
 {
     (void)state;
@@ -382,6 +420,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fake_sysfs_make, fake_sysfs_drop)
     const struct CMUnitTest tests[] = {
         TEST(test_a_machine_without_counters),
+        TEST(test_the_dies_of_a_package),
         TEST(test_powercap_moves_and_wraps),
         TEST(test_powercap_that_is_lost_and_comes_back),
         TEST(test_powercap_values_that_are_not_valid),
