@@ -14,14 +14,25 @@
 
 #define NOTHING_YET "Unavailable" /* what resctrl's files say while a group has had no traffic */
 
+/*
+ * The most that one last-level cache or memory controller moves in a second. It is more than twice what Intel gives for
+ * all HBM of a Xeon Max 9480 (1.64e12). AMD's processors track few resctrl groups at a time. Linux before commit
+ * 15292f1b4c55 (October 2025) takes a counter that starts again at 0, as its group is tracked again, for one that has
+ * wrapped, and adds up to 2^44 * 64 bytes: this is more than a counter can count in 280 s.
+ */
+#define MOST_BYTES 4e12
+
 static const struct {
     const char *name, *unit;
     double most_per_s;
 } quantities[HM_N_QUANTITIES] = {
-    [HM_PACKAGE_ENERGY] = {"package energy", "J", 2000},    [HM_MEMORY_ENERGY] = {"memory energy", "J", 1000},
-    [HM_PLATFORM_ENERGY] = {"platform energy", "J", 20000}, [HM_READ_BYTES] = {"bytes read", "B", 0},
-    [HM_WRITE_BYTES] = {"bytes written", "B", 0},           [HM_TOTAL_BYTES] = {"bytes of all tiers", "B", 0},
-    [HM_LOCAL_BYTES] = {"bytes of the own socket", "B", 0},
+    [HM_PACKAGE_ENERGY] = {"package energy", "J", 2000},
+    [HM_MEMORY_ENERGY] = {"memory energy", "J", 1000},
+    [HM_PLATFORM_ENERGY] = {"platform energy", "J", 20000},
+    [HM_READ_BYTES] = {"bytes read", "B", MOST_BYTES},
+    [HM_WRITE_BYTES] = {"bytes written", "B", MOST_BYTES},
+    [HM_TOTAL_BYTES] = {"bytes of all tiers", "B", MOST_BYTES},
+    [HM_LOCAL_BYTES] = {"bytes of the own socket", "B", MOST_BYTES},
 };
 
 const char *hm_quantity_name(enum hm_quantity quantity)
@@ -139,8 +150,10 @@ static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
     int number = gauge->papi         ? hm_papi_reader_value(gauge->papi, gauge->papi_event, &raw)
                  : gauge->folder < 0 ? read_event(gauge, &raw)
                                      : read_file(gauge, &raw);
-    if (number != 0 && hm_gauge_is_silent(gauge) && strcmp(gauge->said, NOTHING_YET) == 0)
+    if (number != 0 && hm_gauge_is_silent(gauge) && strcmp(gauge->said, NOTHING_YET) == 0) {
+        gauge->counter.last_ns = now_ns; /* it still stands at 0 */
         return;
+    }
     if (number == 0) {
         state = hm_counter_take(&gauge->counter, raw, now_ns, &difference);
     } else {

@@ -54,7 +54,7 @@ struct hm_gauges {
 
 /* The name of a quantity, for people: "package energy" and so on. */
 const char *hm_quantity_name(enum hm_quantity quantity);
-/* The most that a counter of this quantity counts in a second, in joules; more than that is a reset. 0: unknown. */
+/* The most that one counter of this quantity counts in a second, in joules or bytes; more than that is a reset. */
 double hm_quantity_most_per_s(enum hm_quantity quantity);
 /* The unit of a quantity: "J" or "B". */
 const char *hm_quantity_unit(enum hm_quantity quantity);

@@ -102,6 +102,7 @@ static int add_event(struct finding *finding, const struct hm_pmu_row *row, cons
     if (find_factor(finding, row, pmu, &gauge.factor) != 0 || find_type(finding, pmu, &type) != 0 ||
         hm_processor_cpus_of(finding->setup->sysfs, pmu, &cpus, finding->reason) != 0)
         return -1;
+    gauge.counter.most_per_s = hm_quantity_most_per_s(row->quantity) / gauge.factor;
     for (int cpu = hm_set_next(&cpus, 0); cpu >= 0; cpu = hm_set_next(&cpus, (unsigned)cpu + 1)) {
         gauge.socket = hm_processor_socket_of(finding->setup->sysfs, cpu);
         if (hm_counter_is_twin(finding->setup, finding->gauges, &gauge))

@@ -21,6 +21,7 @@ static int add_cache(const struct hm_counters_setup *setup, struct hm_gauges *ga
                                 .quantity = kinds[i].quantity,
                                 .socket = -1,
                                 .factor = 1,
+                                .counter = {.most_per_s = hm_quantity_most_per_s(kinds[i].quantity)},
                                 .is_from_0 = setup->is_new_group,
                                 .is_of_groups = gauges->groups.is_on};
         snprintf(like.name, sizeof(like.name), "mon_data/%.64s/%s", cache, kinds[i].file);

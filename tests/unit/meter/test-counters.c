@@ -317,6 +317,12 @@ static void test_resctrl(void **state)
     fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "900");
     fake_sysfs_step();
     fake_sysfs_expect_unknown("memory total", "mon_L3_00/mbm_total_bytes: it was reset");
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "4000000000900"); /* 4 TB/s */
+    fake_sysfs_step();
+    fake_sysfs_expect("memory total", "resctrl", 4e12);
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "1129899906843524"); /* 2^44 * 64 more */
+    fake_sysfs_step();
+    fake_sysfs_expect_unknown("memory total", "mon_L3_00/mbm_total_bytes: it was reset");
 }
 
 /* A control group's counters include those of its monitoring groups, until these are removed. */
