@@ -12,6 +12,9 @@
 /* Does the processor's name (devices/system/cpu/modalias) match this pattern of fnmatch(3), with FNM_EXTMATCH? */
 bool hm_processor_matches(int sysfs, const char *pattern);
 
+/* Is it a processor of Intel's? */
+bool hm_processor_is_intel(int sysfs);
+
 /* Is it a processor of AMD's, or of Hygon's, which are made like AMD's? */
 bool hm_processor_is_amd(int sysfs);
 
@@ -21,5 +24,9 @@ int hm_processor_socket_of(int sysfs, int cpu);
 /* Find the CPUs on which to open a PMU's events: those in its cpumask, such as one for each socket, or each die.
  * Returns 0, or -1 with a text. */
 int hm_processor_cpus_of(int sysfs, const char *pmu, struct hm_set *cpus, struct hm_error *error);
+
+/* Does a last-level cache serve CPUs of several NUMA nodes, as with Intel's sub-NUMA clusters? Where sysfs does not
+ * tell, this is false. */
+bool hm_processor_has_clusters(int sysfs);
 
 #endif

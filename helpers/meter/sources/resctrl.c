@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sysfile.h"
+#include "processor.h"
 #include "sources.h"
 
 static const struct {
@@ -32,6 +33,24 @@ static int add_cache(const struct hm_counters_setup *setup, struct hm_gauges *ga
     return 0;
 }
 
+/* Does the kernel sum up the clusters of this cache, which have counters of their own? */
+static bool has_parts(const struct hm_counters_setup *setup, const char *cache)
+{
+    char path[96], **names;
+    snprintf(path, sizeof(path), "mon_data/%.64s", cache);
+    int n = hm_sysfile_list(setup->resctrl, path, "mon_sub_L3_*", &names);
+    if (n >= 0)
+        hm_sysfile_free(names, n);
+    return n > 0;
+}
+
+/* With Intel's sub-NUMA clusters, each cluster counts under monitoring ids of its own. The kernel knows that since
+ * commit 21b362cc762a (6.11). Before, it reads those of one cluster. */
+static bool counts_a_part(const struct hm_counters_setup *setup, const char *cache)
+{
+    return hm_processor_is_intel(setup->sysfs) && hm_processor_has_clusters(setup->sysfs) && !has_parts(setup, cache);
+}
+
 static int find(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason)
 {
     size_t before = gauges->n;
@@ -45,6 +64,9 @@ static int find(const struct hm_counters_setup *setup, struct hm_gauges *gauges,
     n = hm_sysfile_list(setup->resctrl, "mon_data", "mon_L3_*", &names);
     if (n < 0 && errno != ENOENT)
         return hm_fail_errno(reason, "mon_data");
+    if (n > 0 && counts_a_part(setup, names[0]))
+        result = hm_fail(reason, ENOTSUP,
+                         "Linux before 6.11 counts only a part of the traffic with sub-NUMA clusters, which are on");
     for (int i = 0; i < n && result == 0; i++)
         result = add_cache(setup, gauges, source, names[i], reason);
     if (n >= 0)

@@ -382,6 +382,37 @@ static void test_a_group_that_comes_during_a_reading(void **state)
     assert_string_equal(error.text, "mon_groups cannot be watched: Not a directory");
 }
 
+/* Sub-NUMA clusters: the CPUs of two NUMA nodes share a last-level cache. Node 2 has no CPUs. */
+static void test_resctrl_with_clusters(void **state)
+{
+    static const struct {
+        const char *modalias, *sharing, *part; /* `part` has a cluster's counters */
+        size_t n;
+    } rows[] = {
+        {"cpu:type:x86,ven0000fam0006mod008F:feature:,0000", "0-7", "mon_L3_00", 4},
+        {"cpu:type:x86,ven0000fam0006mod008F:feature:,0000", "0-15", "mon_L3_00", 0},
+        {"cpu:type:x86,ven0000fam0006mod008F:feature:,0000", "0-15", "mon_L3_00/mon_sub_L3_00", 4},
+        {"cpu:type:x86,ven0002fam0019mod0011:feature:,0000", "0-15", "mon_L3_00", 4},
+    };
+    (void)state;
+    mount_resctrl();
+    fake_sysfs_write("devices/system/node/node0/cpulist", "0-7");
+    fake_sysfs_write("devices/system/node/node1/cpulist", "8-15");
+    fake_sysfs_write("devices/system/node/node2/cpulist", "");
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "fs/resctrl/mon_data/%s/mbm_total_bytes", rows[i].part);
+        fake_sysfs_write(path, "1000");
+        fake_sysfs_write("devices/system/cpu/cpu0/cache/index3/shared_cpu_list", rows[i].sharing);
+        fake_sysfs_write("devices/system/cpu/modalias", rows[i].modalias);
+        fake_sysfs_find();
+        assert_int_equal(fake_sysfs_source("resctrl")->n, rows[i].n);
+        if (rows[i].n == 0)
+            assert_non_null(strstr(fake_sysfs_source("resctrl")->reason, "a part of the traffic with sub-NUMA"));
+        hm_gauges_close(&fake.gauges, 0);
+    }
+}
+
 static void test_resctrl_that_has_less(void **state)
 {
     (void)state;
@@ -440,6 +471,7 @@ int main(void)
         TEST(test_resctrl),
         TEST(test_resctrl_groups_that_come_and_go),
         TEST(test_a_group_that_comes_during_a_reading),
+        TEST(test_resctrl_with_clusters),
         TEST(test_resctrl_that_has_less),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
