@@ -37,8 +37,9 @@ struct hm_gauge {
     int fd;            /* the open file or perf event; -1 while it is gone, or where a helper program reads it */
     const struct hm_papi_reader *papi; /* a helper program that reads this counter; NULL: none */
     unsigned papi_event;               /* index of the event in that program */
-    bool is_from_0;    /* it started at 0 for its reader, so that its first value already counts as a difference */
-    bool is_of_groups; /* its values are sums over a control group's own tasks and its monitoring groups */
+    bool is_from_0;        /* it started at 0 for its reader, so that its first value already counts as a difference */
+    bool is_silence_known; /* while it has no value yet (hm_gauge_is_silent), there was no traffic */
+    bool is_of_groups;     /* its values are sums over a control group's own tasks and its monitoring groups */
     struct hm_counter counter;
     struct hm_total total;
     char said[24]; /* the text that was read instead of a number; "" otherwise */
@@ -74,7 +75,7 @@ int hm_gauges_add_asked(struct hm_gauges *gauges, const struct hm_gauge *like, e
                         struct hm_error *error);
 
 /* Does a gauge that started at 0 still have no value? The kernel says "Unavailable" while a new group has had no
- * traffic. */
+ * traffic; on AMD also while the processor does not track the group. */
 bool hm_gauge_is_silent(const struct hm_gauge *gauge);
 
 /* Read all gauges, and add what each counted since its last reading to its total. `now_ns` is CLOCK_MONOTONIC. */

@@ -61,13 +61,20 @@ static struct hm_flow *find_flow(struct hm_flow *flows, int first, int *n, const
 
 static void join(struct hm_flow *flow, const struct hm_gauge *gauge)
 {
-    if (hm_gauge_is_silent(gauge)) {
+    bool is_silent = hm_gauge_is_silent(gauge);
+    if (is_silent && gauge->is_silence_known) {
         flow->n_silent++;
         return;
     }
     hm_total_join(&flow->total, &gauge->total);
     if (hm_total_is_known(&flow->total) || flow->reason.text[0])
         return;
+    if (is_silent) {
+        hm_fail(&flow->reason, 0,
+                "%s: it has had no value (\"Unavailable\"): no traffic, or more groups than AMD's processors track",
+                gauge->name);
+        return;
+    }
     if (gauge->papi && hm_papi_reader_problem(gauge->papi)[0]) {
         hm_fail(&flow->reason, 0, "%s: %s", gauge->name, hm_papi_reader_problem(gauge->papi));
         return;

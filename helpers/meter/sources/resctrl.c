@@ -24,6 +24,7 @@ static int add_cache(const struct hm_counters_setup *setup, struct hm_gauges *ga
                                 .factor = 1,
                                 .counter = {.most_per_s = hm_quantity_most_per_s(kinds[i].quantity)},
                                 .is_from_0 = setup->is_new_group,
+                                .is_silence_known = !hm_processor_is_amd(setup->sysfs),
                                 .is_of_groups = gauges->groups.is_on};
         snprintf(like.name, sizeof(like.name), "mon_data/%.64s/%s", cache, kinds[i].file);
         /* Some processors have only one of the two files. */

@@ -115,6 +115,28 @@ static void test_counters_that_start_late(void **state)
     assert_no_group(HM_GROUP_TOTAL);
 }
 
+/* AMD's processors track a few groups only, and have no counter of the others. */
+static void test_counters_without_a_value_on_amd(void **state)
+{
+    (void)state;
+    add_group();
+    fake_sysfs_write("devices/system/cpu/modalias", "cpu:type:x86,ven0002fam0019mod0011:feature:,0000");
+    fake_sysfs_write(MBM(0, total), "Unavailable"); /* no task has run yet */
+    fake_sysfs_write(MBM(1, total), "Unavailable");
+    open_with_group();
+    monitor_read_after(0);
+    fake_sysfs_write(MBM(0, total), "300");
+    monitor_read_after(SECOND);
+    assert_no_group(HM_GROUP_TOTAL);
+    assert_group(HM_GROUP_LOCAL, 4096);
+    assert_string_equal(metered->group_source,
+                        "resctrl; memory total: mon_data/mon_L3_01/mbm_total_bytes: it has had no value "
+                        "(\"Unavailable\"): no traffic, or more groups than AMD's processors track");
+    fake_sysfs_write(MBM(1, total), "7");
+    monitor_read_after(SECOND);
+    assert_group(HM_GROUP_TOTAL, 307);
+}
+
 /* Any text but "Unavailable" is an error, and so is a counter that goes back. */
 static void test_other_words_are_no_late_start(void **state)
 {
@@ -193,6 +215,7 @@ int main(void)
         TEST(test_the_jobs_own_group),
         TEST(test_a_group_that_loses_its_counters),
         TEST(test_counters_that_start_late),
+        TEST(test_counters_without_a_value_on_amd),
         TEST(test_other_words_are_no_late_start),
         TEST(test_a_group_of_one_counter),
         TEST(test_a_group_without_counters),
