@@ -94,7 +94,8 @@ static int take_ready(char **rest, struct hm_papi_line *line)
 static int take_read(char **rest, struct hm_papi_line *line)
 {
     const char *word;
-    if (take_number(rest, UINT64_MAX, &line->time_ns) != 0)
+    uint64_t time_ns; /* for people and scripts that read the lines */
+    if (take_number(rest, UINT64_MAX, &time_ns) != 0)
         return -1;
     while (*rest) {
         unsigned i = line->number;

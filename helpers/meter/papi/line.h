@@ -57,7 +57,6 @@ struct hm_papi_line {
     char name[HM_PAPI_NAME];  /* name of the component; or version of PAPI or Slurm */
     char text[HM_ERROR_TEXT]; /* reason or error; cut where it is too long */
     struct hm_papi_event event;
-    uint64_t time_ns;
     uint64_t value[HM_PAPI_MOST_EVENTS];
     bool is_known[HM_PAPI_MOST_EVENTS];
 };

@@ -114,7 +114,7 @@ static void test_lines(void **state)
     assert_int_equal(parse("ready 512"), 0);
     assert_int_equal(line.number, 512);
     assert_int_equal(parse("read 18446744073709551615"), 0);
-    assert_true(line.time_ns == UINT64_MAX && line.number == 0);
+    assert_int_equal(line.number, 0);
     assert_int_equal(parse("read 5 1 - 18446744073709551615"), 0);
     assert_int_equal(line.number, 3);
     assert_true(line.is_known[0] && line.value[0] == 1 && !line.is_known[1]);
