@@ -115,6 +115,32 @@ def test_a_failure_of_the_sites_program_is_told(rebooting):
     assert f"{rebooting.program} has mode 0757: others may write it" in rebooting.refuses()
 
 
+@pytest.mark.parametrize("lacks", ["ipmctl", "modules"])
+def test_a_mistake_in_the_configuration_stops_no_plain_reboot(rebooting, lacks):
+    """By systemctl: a file with a mistake names no program that is run as root."""
+    node = rebooting.node
+    systemctl = node.folder / "systemctl"
+    systemctl.write_text(f'#!/bin/sh\necho "$*" >> {node.folder}/systemctl-ran\n')
+    systemctl.chmod(0o755)
+    with node.config.open("a") as config:
+        config.write("colour = green\n")
+
+    def reboot(*features):
+        words = (f"--config={node.config}", f"--ipmctl={node.program}", "--reboot", "--", *features)
+        command = with_mounts(f"mount --bind {systemctl} /usr/bin/systemctl", LIBEXEC / "hybridmem-memmode", *words)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert f"{node.config}:" in done.stderr and done.stderr.count("\n") == 1
+        return done.returncode, (node.folder / "systemctl-ran").exists()
+
+    assert reboot() == (1, False)
+    node.set(mode="no-modules")
+    if lacks == "ipmctl":
+        node.program.unlink()
+    assert reboot("memmode=flat") == (1, False)
+    assert reboot("ib") == (0, True)
+    assert not rebooting.ran.exists()
+
+
 def test_slurms_program_takes_the_features_and_runs_systemctl(node):
     """As slurmd runs it: there is nothing but the features on the command line. What firmware has to do is not passed
     over: systemctl would rather start a kernel that is loaded for kexec, or make a soft reboot."""

@@ -125,6 +125,11 @@ static int print_feature(const struct hm_hardware *hardware, struct hm_error *er
                          HM_MEMMODE_EXIT_DONE);
 }
 
+static bool is_helper(const struct options *options)
+{
+    return !options->shows && !options->checks && !options->reboots;
+}
+
 /* slurmd drops what a helper says that fails. And where one does not fail, it takes each line for a feature, also on
  * standard error. So the line is in the system's log. */
 static void log_for_slurmd(const struct hm_error *error)
@@ -142,6 +147,17 @@ static int print_without_config(const struct hm_hardware *hardware, struct hm_er
     log_for_slurmd(error);
     error->text[0] = '\0';
     return HM_MEMMODE_EXIT_DONE;
+}
+
+/* What is done where the configuration has the mistake `error`. */
+static int run_without_config(const struct options *options, const struct hm_hardware *hardware, struct hm_error *error)
+{
+    if (options->reboots) {
+        log_for_slurmd(error);
+        return hm_memmode_reboot_without_config(hardware, hardware->config, options->feature ? options->feature : "",
+                                                error);
+    }
+    return is_helper(options) && !options->feature ? print_without_config(hardware, error) : HM_MEMMODE_EXIT_REFUSED;
 }
 
 /* Slurm takes the node for one in the new mode since it has asked for that. Where slurmd then reports the old one,
@@ -169,11 +185,6 @@ static int change(const struct hm_hardware *hardware, const struct options *opti
     return status;
 }
 
-static bool is_helper(const struct options *options)
-{
-    return !options->shows && !options->checks && !options->reboots;
-}
-
 static int run(const struct options *options, struct hm_error *error)
 {
     static struct hm_config config;
@@ -185,8 +196,7 @@ static int run(const struct options *options, struct hm_error *error)
         return HM_MEMMODE_EXIT_USAGE;
     if (hm_config_read(options->config ? options->config : hm_config_path(), options->config != NULL, &config, error) !=
         0)
-        return is_helper(options) && !options->feature ? print_without_config(&hardware, error)
-                                                       : HM_MEMMODE_EXIT_REFUSED;
+        return run_without_config(options, &hardware, error);
     if (config.redfish.url[0])
         hardware.backend = &hm_backend_redfish;
     if (options->shows)

@@ -81,6 +81,14 @@ int hm_memmode_check(const struct hm_hardware *hardware, const struct hm_config 
 int hm_memmode_reboot(const struct hm_hardware *hardware, const struct hm_config *config, const char *features,
                       struct hm_error *error);
 
+/*
+ * The same where the configuration has the mistake that the text tells; `defaults` is what hm_config_read then leaves.
+ * Slurm has one RebootProgram for all nodes, so a node that has nothing to do with the mode of the memory boots all the
+ * same, by systemctl: a file that has a mistake names no program that is run as root. Returns an exit status.
+ */
+int hm_memmode_reboot_without_config(const struct hm_hardware *hardware, const struct hm_config *defaults,
+                                     const char *features, struct hm_error *mistake);
+
 /* Print the state for people, or as JSON. Returns what hm_output_end takes as `result`. */
 int hm_memmode_print(const struct hm_memmode_state *state, bool as_json);
 

@@ -84,6 +84,35 @@ static int reboot_locked(const struct hm_hardware *hardware, const struct hm_con
     return is_done ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
 }
 
+/* Without the configuration nobody knows whether the board's Redfish service switches the mode of this node, nor which
+ * lock is the one that others hold. So a node boots only if it has no ipmctl or no modules, and no persistent memory
+ * of another kind. */
+static int look_without_config(const struct hm_hardware *hardware, enum hm_memmode asked, struct hm_error *error)
+{
+    struct hm_memmode_state state = {0};
+    if (asked != HM_MEMMODE_NONE)
+        return hm_fail(error, EINVAL, "memmode=%s was asked for", hm_memmode_word(asked));
+    if (!hardware->backend->is_away(hardware) &&
+        (hm_memmode_read(hardware, &state, error) == 0 || errno != ENODEV || state.resources.physical > 0))
+        return -1;
+    if (hm_memmode_look(&state, error) != 0)
+        return -1;
+    return state.spaces.region_bytes == 0 ? 0 : hm_fail(error, EBUSY, "this node has persistent memory");
+}
+
+int hm_memmode_reboot_without_config(const struct hm_hardware *hardware, const struct hm_config *defaults,
+                                     const char *features, struct hm_error *mistake)
+{
+    struct hm_error why = {{0}};
+    enum hm_memmode asked;
+    if (hm_memmode_parse_list(features, &asked, &why) != 0 || look_without_config(hardware, asked, &why) != 0)
+        return HM_MEMMODE_EXIT_REFUSED;
+    if (run(defaults, &why) == 0)
+        return HM_MEMMODE_EXIT_DONE;
+    hm_fail(mistake, EIO, "no reboot: %s", why.text);
+    return HM_MEMMODE_EXIT_REFUSED;
+}
+
 int hm_memmode_reboot(const struct hm_hardware *hardware, const struct hm_config *config, const char *features,
                       struct hm_error *error)
 {
