@@ -175,10 +175,10 @@ def test_a_library_that_hangs_at_its_start_does_not_outlive_the_monitor(job, nod
 
 
 def test_a_program_that_was_given_up_leaves_no_zombie(job, node):
-    script = SLURM + "read x; echo read 1 5; while read x; do :; done\n"
-    program = Program(job.folder.parent, "slurm", script)
+    script = PAPI + "read x; echo read 1 5 5; while read x; do :; done\n"
+    program = Program(job.folder.parent, "papi", script)
     with monitored(job, node, program) as process:
-        wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
+        wait_told(job, b"rapl::RAPL_ENERGY_PKG: hybridmem-papi does not answer")
         wait_for(lambda: not Path(f"/proc/{program.pid()}").exists(), "the removal of the zombie")
         finish(job, process)
 
@@ -199,6 +199,21 @@ def test_a_program_that_hangs_midway(job, node):
         wait_read(job, 1)
         found = finish(job, process)
     assert (found.energy[0].amount, found.energy[2].is_known) == (3, 0)
+
+
+def test_an_answer_of_slurm_that_is_late_loses_no_energy(job, node):
+    """slurmd is slow once. Its counter goes on, so a later answer has all."""
+    answer = "echo read 1 $(cat $0.count)"
+    script = f"for i in 1 2; do read x; {answer}; done; read x; while [ ! -e $0.go ]; do sleep 0.05; done\n"
+    program = Program(job.folder.parent, "slurm", f"{SLURM}{script}{answer}; while read x; do {answer}; done\n")
+    with monitored(job, node, program) as process:
+        wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
+        assert job.read().energy[PLATFORM].is_known == 0
+        program.count(500)
+        Path(f"{program.path}.go").touch()
+        wait_counted(job, PLATFORM)
+        found = finish(job, process)
+    assert found.energy[PLATFORM].amount == 500
 
 
 SULKS = (

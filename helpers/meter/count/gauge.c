@@ -154,6 +154,12 @@ static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
         gauge->counter.last_ns = now_ns; /* it still stands at 0 */
         return;
     }
+    if (number != 0 && gauge->spans_gaps && gauge->counter.has_last) {
+        struct hm_counter counter = gauge->counter; /* the gauge's own keeps its last value */
+        gauge->gap = hm_counter_lose(&counter, number);
+        return;
+    }
+    gauge->gap = HM_COUNTER_VALID;
     if (number == 0) {
         state = hm_counter_take(&gauge->counter, raw, now_ns, &difference);
     } else {
@@ -190,9 +196,13 @@ void hm_gauges_take(struct hm_gauges *gauges, uint64_t now_ns)
 
 void hm_gauges_clear(struct hm_gauges *gauges)
 {
-    for (size_t i = 0; i < gauges->n; i++)
-        if (!gauges->gauge[i].is_from_0)
-            gauges->gauge[i].total = (struct hm_total){0};
+    for (size_t i = 0; i < gauges->n; i++) {
+        struct hm_gauge *gauge = &gauges->gauge[i];
+        if (gauge->is_from_0)
+            continue;
+        gauge->total = (struct hm_total){0};
+        gauge->counter.has_last = gauge->counter.has_last && gauge->gap == HM_COUNTER_VALID;
+    }
 }
 
 void hm_gauges_close(struct hm_gauges *gauges, size_t first)

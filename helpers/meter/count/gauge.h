@@ -37,9 +37,11 @@ struct hm_gauge {
     int fd;            /* the open file or perf event; -1 while it is gone, or where a helper program reads it */
     const struct hm_papi_reader *papi; /* a helper program that reads this counter; NULL: none */
     unsigned papi_event;               /* index of the event in that program */
-    bool is_from_0;        /* it started at 0 for its reader, so that its first value already counts as a difference */
-    bool is_silence_known; /* while it has no value yet (hm_gauge_is_silent), there was no traffic */
-    bool is_of_groups;     /* its values are sums over a control group's own tasks and its monitoring groups */
+    bool is_from_0;  /* it started at 0 for its reader, so that its first value already counts as a difference */
+    bool spans_gaps; /* a difference may begin before readings that were missed */
+    enum hm_counter_state gap; /* with `spans_gaps`: why the last reading was missed; HM_COUNTER_VALID: it was not */
+    bool is_silence_known;     /* while it has no value yet (hm_gauge_is_silent), there was no traffic */
+    bool is_of_groups;         /* its values are sums over a control group's own tasks and its monitoring groups */
     struct hm_counter counter;
     struct hm_total total;
     char said[24]; /* the text that was read instead of a number; "" otherwise */
@@ -84,7 +86,7 @@ void hm_gauges_read(struct hm_gauges *gauges, uint64_t now_ns);
 /* The same, for a caller that has already asked the helper programs and has their answers. */
 void hm_gauges_take(struct hm_gauges *gauges, uint64_t now_ns);
 
-/* Clear all totals except those of gauges that started at 0. */
+/* Clear all totals except those of gauges that started at 0. No difference begins before this. */
 void hm_gauges_clear(struct hm_gauges *gauges);
 
 /* Close and remove the gauges from index `first` on. With 0, also free everything and end the helper programs. */

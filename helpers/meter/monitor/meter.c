@@ -145,11 +145,18 @@ static int program_of(const struct hm_monitor_meter *meter, const struct hm_flow
     return -1;
 }
 
-/* The totals of a program's counters begin with the first reading after the program joined. */
+/* Has the program given no reading this time? */
+static bool is_missed(const struct hm_monitor_meter *meter, int program)
+{
+    uint64_t value;
+    return hm_papi_reader_value(meter->gauges.reader[program], 0, &value) == ENODEV;
+}
+
+/* The totals of a program's counters begin with its first reading after it joined. */
 static void begin_joined(struct hm_monitor_meter *meter, uint64_t mono_ns)
 {
     for (int i = 0; i < HM_N_PROGRAMS; i++) {
-        if (!is_joined(meter, i) || meter->begun_ns[i] > 0)
+        if (!is_joined(meter, i) || meter->begun_ns[i] > 0 || is_missed(meter, i))
             continue;
         const struct hm_counters_tried *tried = &meter->tried[meter->gauges.reader_source[i]];
         for (size_t g = tried->first; g < tried->first + tried->n; g++)

@@ -14,6 +14,7 @@ struct hm_papi_program_row {
     const char *empty;            /* the reason where the program has no event, and does not say why */
     const char *of_127;           /* what exit status 127 means; follows "ended with 127" */
     const char *variable;         /* variable of the environment that it needs; NULL: none */
+    bool may_be_late;             /* what it counts is worth an answer that comes after its time */
 };
 
 extern const struct hm_papi_program_row hm_papi_programs[HM_N_PROGRAMS];

@@ -30,6 +30,7 @@ struct hm_papi_reader {
     bool is_described;    /* all lines before the readings have come */
     bool is_awaited;      /* a description or an answer is awaited, until `until_ms` */
     int64_t until_ms;
+    bool is_late;             /* it did not answer in time; its answer may still come, and is dropped then */
     bool is_answered;         /* `line` holds a reading */
     struct hm_papi_line line; /* the last line */
     size_t have;              /* bytes in `text` */
@@ -71,7 +72,7 @@ static size_t first_line(const struct hm_papi_reader *reader)
 }
 
 /* Take the next line, waiting for it until `wait_ms` (a time of CLOCK_MONOTONIC). Returns 0; 1 where it may still come;
- * or -1 with a problem, after the program was ended. */
+ * or -1 with a problem, after the program was ended, or as it is late. */
 static int take_line(struct hm_papi_reader *reader, int64_t wait_ms)
 {
     size_t length;
@@ -86,7 +87,8 @@ static int take_line(struct hm_papi_reader *reader, int64_t wait_ms)
         if (ready <= 0 || reader->have == sizeof(reader->text)) {
             hm_fail(&reader->problem, ETIMEDOUT, "%s %s", name_of(reader),
                     ready <= 0 ? "does not answer" : "does not end its lines");
-            return give_up(reader);
+            reader->is_late = ready == 0 && reader->is_described && hm_papi_programs[reader->program].may_be_late;
+            return reader->is_late ? -1 : give_up(reader);
         }
         ssize_t got = read(reader->process.answer, reader->text + reader->have, sizeof(reader->text) - reader->have);
         if (got <= 0)
@@ -242,10 +244,24 @@ const struct hm_papi_event *hm_papi_reader_event(const struct hm_papi_reader *re
     return &reader->event[i];
 }
 
+/* Drop an answer that has come after its time. Returns whether the program can be asked again. */
+static bool drop_late(struct hm_papi_reader *reader)
+{
+    int64_t now_ms = hm_clock_ms(CLOCK_MONOTONIC);
+    reader->until_ms = now_ms + HM_PAPI_ANSWER_MS; /* do not give it up now */
+    int result = take_answer(reader, now_ms);
+    reader->is_answered = false;
+    if (result != 0)
+        return false;
+    reader->is_late = false;
+    reader->problem = (struct hm_error){""};
+    return true;
+}
+
 void hm_papi_reader_ask(struct hm_papi_reader *reader)
 {
     reader->is_answered = false;
-    if (reader->process.pid == 0)
+    if (reader->process.pid == 0 || (reader->is_late && !drop_late(reader)))
         return;
     /* If the program has ended, its last lines are still in the pipe: sending fails, and they are read. */
     (void)send(reader->process.ask, "\n", 1, MSG_NOSIGNAL);

@@ -31,7 +31,8 @@ unsigned hm_papi_reader_count(const struct hm_papi_reader *reader);
 /* Event `i`, from 0 on. */
 const struct hm_papi_event *hm_papi_reader_event(const struct hm_papi_reader *reader, unsigned i);
 
-/* Ask for a reading of all events. The answer is awaited for HM_PAPI_ANSWER_MS: take it with hm_papi_reader_take. */
+/* Ask for a reading of all events. The answer is awaited for HM_PAPI_ANSWER_MS: take it with hm_papi_reader_take. A
+ * program that may be late (program.h) is not asked again until it has answered; until then there is no reading. */
 void hm_papi_reader_ask(struct hm_papi_reader *reader);
 
 /* Is a description or an answer awaited? */
@@ -43,7 +44,7 @@ int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms);
 /*
  * Take the awaited description or answer, waiting for it at most `wait_ms` (0: do not wait). Returns false while it may
  * still come. Returns true where it is there, where none is awaited, or where it will not come. In the last case
- * hm_papi_reader_problem says why, and there are no more values.
+ * hm_papi_reader_problem says why, and there are no more values, unless the program may be late.
  */
 bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms);
 

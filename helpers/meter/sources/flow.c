@@ -66,7 +66,10 @@ static void join(struct hm_flow *flow, const struct hm_gauge *gauge)
         flow->n_silent++;
         return;
     }
-    hm_total_join(&flow->total, &gauge->total);
+    struct hm_total total = gauge->total;
+    if (gauge->gap != HM_COUNTER_VALID)
+        hm_total_add(&total, gauge->gap, 0, gauge->factor);
+    hm_total_join(&flow->total, &total);
     if (hm_total_is_known(&flow->total) || flow->reason.text[0])
         return;
     if (is_silent) {

@@ -40,6 +40,7 @@ static int add_event(struct hm_gauges *gauges, int source, enum hm_papi_program 
                             .socket = event->socket,
                             .source = source,
                             .factor = hm_papi_unit_factor(event->unit),
+                            .spans_gaps = hm_papi_programs[program].may_be_late,
                             .counter = {.modulus = event->modulus}};
     if (like.quantity == HM_N_QUANTITIES)
         return hm_fail(reason, EBADMSG, "%s: this counter was not asked for", event->name);

@@ -252,6 +252,53 @@ static void test_gauges(void **state)
     expect_no_child();
 }
 
+#define SLURM_HEAD "echo slurm 1 24.11.5\necho event 0 platform-energy - - J 0 ipmi\necho ready 1\n"
+
+/* A program of Slurm's answers after its time: that answer is dropped, and the program is asked again. A difference
+ * spans the readings that were missed, but not where the totals were cleared meanwhile. */
+static void test_an_answer_that_comes_late(void **state)
+{
+    (void)state;
+    const struct hm_gauge like = {.quantity = HM_PLATFORM_ENERGY, .factor = 1, .spans_gaps = true};
+    for (int is_cleared = 0; is_cleared < 2; is_cleared++) {
+        struct hm_gauges gauges = {0};
+        unlink(scratch_path("go"));
+        struct hm_papi_reader *reader = gauges.reader[HM_PROGRAM_SLURMENERGY] =
+            start_as(HM_PROGRAM_SLURMENERGY, SLURM_HEAD "read x; echo read 1 5\nread x\n"
+                                                        "while ! test -e \"${0%/*}/go\"; do sleep 0.01; done\n"
+                                                        "echo read 2 6\nread x; echo read 3 9\nread x\n");
+        assert_non_null(reader);
+        assert_int_equal(hm_gauges_add_asked(&gauges, &like, HM_PROGRAM_SLURMENERGY, 0, &error), 0);
+        hm_gauges_read(&gauges, 1);
+        hm_gauges_clear(&gauges);
+        hm_papi_reader_ask(reader);
+        hm_papi_reader_hurry(reader, 0);
+        hm_papi_reader_finish(reader);
+        for (int again = 0; again < 2; again++) {
+            hm_gauges_take(&gauges, 2);
+            assert_string_equal(hm_papi_reader_problem(reader), "hybridmem-slurmenergy does not answer");
+            assert_int_equal(gauges.gauge[0].gap, HM_COUNTER_VANISHED);
+            hm_papi_reader_read(reader);
+        }
+        if (is_cleared)
+            hm_gauges_clear(&gauges);
+        scratch_write(scratch_path("go"), "");
+        uint64_t value = 0;
+        while (hm_papi_reader_value(reader, 0, &value) != 0)
+            hm_papi_reader_read(reader);
+        assert_int_equal(value, 9);
+        assert_string_equal(hm_papi_reader_problem(reader), "");
+        hm_gauges_take(&gauges, 3);
+        assert_int_equal(gauges.gauge[0].gap, HM_COUNTER_VALID);
+        if (is_cleared)
+            assert_int_equal(gauges.gauge[0].total.problem, HM_COUNTER_FIRST);
+        else
+            assert_true(hm_total_is_known(&gauges.gauge[0].total) && gauges.gauge[0].total.amount == 4);
+        hm_gauges_close(&gauges, 0);
+    }
+    expect_no_child();
+}
+
 static int make(void **state)
 {
     if (scratch_make(state) != 0)
@@ -275,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_handed_down),
         cmocka_unit_test(test_the_program_of_slurm),
         cmocka_unit_test(test_gauges),
+        cmocka_unit_test(test_an_answer_that_comes_late),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }
