@@ -5,11 +5,6 @@
 
 #define RELEASE_BY_CORE 2311 /* 23.11: since then Slurm may count fewer threads for a core than the machine has */
 
-unsigned hm_cores_count(unsigned cpus, unsigned siblings)
-{
-    return siblings > 0 ? cpus / siblings : 0;
-}
-
 /* The position, among the machine's CPUs sorted by socket, of the first CPU that Slurm's CPU number stands for. */
 static unsigned place_of(unsigned cpu, const struct hm_numbering *numbering, unsigned siblings, bool is_by_core)
 {

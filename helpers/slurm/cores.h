@@ -5,9 +5,6 @@
 
 #include "core/topology/topology.h"
 
-/* Get all online cores of this machine in Slurm's numbering. Returns 0, or -1 where sysfs does not tell. */
-int hm_cores_of_node(struct hm_set *cores);
-
 /* How slurm.conf counts the node's CPUs. */
 struct hm_numbering {
     unsigned cores;   /* cores of all sockets together */
@@ -29,8 +26,5 @@ unsigned hm_cores_siblings(void);
  */
 int hm_cores_spread(const struct hm_set *cpus, const struct hm_numbering *numbering, unsigned siblings,
                     const struct hm_topology *topology, struct hm_set *sockets_cpus, struct hm_error *error);
-
-/* The number of cores, by the number of online CPUs and the number of CPUs that share a core. Pure. */
-unsigned hm_cores_count(unsigned cpus, unsigned siblings);
 
 #endif

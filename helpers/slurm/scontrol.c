@@ -9,8 +9,9 @@
 #include "program.h"
 
 #define PATIENCE_MS 20000 /* time that a controller may take to answer */
-/* time for each of the two questions for a job's name: the epilog that asks them still has a record to write */
-#define NAME_PATIENCE_MS 2500
+/* time for each of the two questions for a job's name, as the epilog that asks them still has a record to write; and
+ * for what a step asks before its tasks start */
+#define SHORT_PATIENCE_MS 2500
 
 int hm_scontrol_config(const char *path, char *text, size_t size, struct hm_error *error)
 {
@@ -74,12 +75,12 @@ int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t siz
     char id[32], text[4096]; /* the job's name is at the beginning */
     if (likely) {
         snprintf(id, sizeof(id), "%s", likely);
-        if (ask_for_job(id, NAME_PATIENCE_MS, text, sizeof(text), NULL) == 0 &&
+        if (ask_for_job(id, SHORT_PATIENCE_MS, text, sizeof(text), NULL) == 0 &&
             hm_scontrol_parse_job(text, job_id, name, size, NULL) == 0)
             return 0;
     }
     snprintf(id, sizeof(id), "%u", job_id);
-    return ask_for_job(id, NAME_PATIENCE_MS, text, sizeof(text), error) == 0
+    return ask_for_job(id, SHORT_PATIENCE_MS, text, sizeof(text), error) == 0
                ? hm_scontrol_parse_job(text, job_id, name, size, error)
                : -1;
 }
@@ -106,23 +107,23 @@ int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, str
 }
 
 /* Have scontrol show one thing of a kind. */
-static int show(const char *kind, const char *name, char *text, size_t size, struct hm_error *error)
+static int show(const char *kind, const char *name, int patience_ms, char *text, size_t size, struct hm_error *error)
 {
     char command[] = "scontrol", line[] = "-o", verb[] = "show", what[16], which[96];
     char *words[] = {command, line, verb, what, which, NULL};
     snprintf(what, sizeof(what), "%s", kind);
     snprintf(which, sizeof(which), "%s", name);
-    return hm_slurmprogram_ask(words, PATIENCE_MS, text, size, error);
+    return hm_slurmprogram_ask(words, patience_ms, text, size, error);
 }
 
 int hm_scontrol_node(const char *node, char *text, size_t size, struct hm_error *error)
 {
-    return show("node", node, text, size, error);
+    return show("node", node, PATIENCE_MS, text, size, error);
 }
 
 int hm_scontrol_aliases(const char *host, char *text, size_t size, struct hm_error *error)
 {
-    return show("aliases", host, text, size, error);
+    return show("aliases", host, PATIENCE_MS, text, size, error);
 }
 
 int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error)
@@ -130,4 +131,12 @@ int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, stru
     static char text[65536];
     return hm_scontrol_node(node, text, sizeof(text), error) == 0 ? hm_scontrol_parse_numbering(text, numbering, error)
                                                                   : -1;
+}
+
+int hm_scontrol_usable(const char *node, unsigned *cores, struct hm_error *error)
+{
+    static char text[65536];
+    return show("node", node, SHORT_PATIENCE_MS, text, sizeof(text), error) == 0
+               ? hm_scontrol_parse_usable(text, cores, error)
+               : -1;
 }

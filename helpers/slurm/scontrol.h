@@ -54,6 +54,13 @@ int hm_scontrol_aliases(const char *host, char *text, size_t size, struct hm_err
 /* Ask Slurm how it counts the node's cores. Returns 0 or -1. */
 int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error);
 
+/* Ask Slurm how many cores of the node jobs can have, in its own count: those of slurm.conf without specialized ones
+ * (CoreSpecCount, CpuSpecList). slurmctld has 2.5 s to answer. Returns 0 or -1. */
+int hm_scontrol_usable(const char *node, unsigned *cores, struct hm_error *error);
+
+/* Read that count from the output of `scontrol show node -o`. Returns 0, or -1 (EINVAL). */
+int hm_scontrol_parse_usable(const char *text, unsigned *cores, struct hm_error *error);
+
 /* Read that numbering from the output of `scontrol show node -o`. Returns 0, or -1 (EINVAL). */
 int hm_scontrol_parse_numbering(const char *text, struct hm_numbering *numbering, struct hm_error *error);
 

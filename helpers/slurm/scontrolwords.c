@@ -134,3 +134,18 @@ int hm_scontrol_parse_numbering(const char *text, struct hm_numbering *numbering
     *numbering = (struct hm_numbering){.cores = sockets * cores, .threads = threads, .release = year * 100 + month};
     return 0;
 }
+
+/* CPUEfctv are those of CPUTot that are not specialized. CPUTot may count one CPU for each core, whatever
+ * ThreadsPerCore is. */
+int hm_scontrol_parse_usable(const char *text, unsigned *cores, struct hm_error *error)
+{
+    struct hm_numbering numbering;
+    unsigned all, usable;
+    if (hm_scontrol_parse_numbering(text, &numbering, error) != 0)
+        return -1;
+    if (!find_number(text, " CPUTot=", &all) || !find_number(text, " CPUEfctv=", &usable) || usable > all)
+        return hm_fail(error, EINVAL,
+                       "scontrol does not say how many CPUs of the node jobs can have (CPUTot, CPUEfctv)");
+    *cores = (unsigned)((uint64_t)numbering.cores * usable / all);
+    return *cores > 0 ? 0 : hm_fail(error, EINVAL, "by scontrol jobs can have no core of the node");
+}

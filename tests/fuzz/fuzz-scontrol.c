@@ -83,6 +83,9 @@ static void check_qos(const char *text)
 static void check_numbering(const char *text)
 {
     struct hm_numbering numbering;
+    unsigned usable;
+    if (hm_scontrol_parse_usable(text, &usable, NULL) == 0 && (usable == 0 || usable > HM_SET_BITS))
+        abort();
     if (hm_scontrol_parse_numbering(text, &numbering, NULL) == 0 &&
         (numbering.cores == 0 || numbering.threads == 0 || numbering.release > 9999 ||
          (uint64_t)numbering.cores * numbering.threads > HM_SET_BITS))

@@ -39,18 +39,22 @@ int hm_company_note(const struct hm_config *config, struct hm_job *job, struct h
     return result;
 }
 
-bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores)
+bool hm_company_is_none(const struct hm_config *config, uint32_t job_id)
 {
     uint32_t *ids = NULL;
-    if (!job->has_cores || !hm_set_within(all_cores, &job->cores))
-        return false;
     struct hm_job *other = malloc(sizeof(*other));
     int count = other ? hm_ledger_list(config, &ids, NULL) : -1;
-    bool is_alone = count >= 0;
-    for (int i = 0; i < count && is_alone; i++)
-        if (ids[i] != job->job_id)
-            is_alone = hm_ledger_read(config, ids[i], other, NULL) == 0 && hm_job_is_over(other);
+    bool is_none = count >= 0;
+    for (int i = 0; i < count && is_none; i++)
+        if (ids[i] != job_id)
+            is_none = hm_ledger_read(config, ids[i], other, NULL) == 0 && hm_job_is_over(other);
     free(ids);
     free(other);
-    return is_alone;
+    return is_none;
+}
+
+bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job)
+{
+    return job->has_cores && job->usable_cores > 0 && hm_set_count(&job->cores) >= job->usable_cores &&
+           hm_company_is_none(config, job->job_id);
 }

@@ -13,10 +13,11 @@
  */
 int hm_company_note(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 
-/*
- * Is the job alone on the node: its cores are all of `all_cores`, and all other jobs of the ledger are over? A job
- * whose entry cannot be read counts as one that is not over. The caller holds the lock.
- */
-bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores);
+/* Are all other jobs of the ledger over? A job whose entry cannot be read counts as one that is not over. */
+bool hm_company_is_none(const struct hm_config *config, uint32_t job_id);
+
+/* Is the job alone on the node: it has all cores that jobs can have there, in Slurm's count, and hm_company_is_none?
+ * The caller holds the lock. */
+bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job);
 
 #endif

@@ -17,8 +17,8 @@ struct hm_preparation {
     bool has_entry;          /* the job had an entry when it was looked for, before the lock */
     bool knows_user;
     struct hm_identity user;
-    struct hm_set all_cores; /* of the node; empty: they are not known */
-    struct hm_set job_cpus;  /* what the job's cgroup allows, or all that the node allows */
+    uint32_t usable_cores;  /* of the node, as Slurm has just said; 0: it was not asked, or gave no answer */
+    struct hm_set job_cpus; /* what the job's cgroup allows, or all that the node allows */
     struct hm_plan_migration migration;
     uint64_t reserve_bytes;
     struct hm_error config_error, tiers_error, user_error; /* "": no error */

@@ -8,11 +8,12 @@
 #include "base/files.h"
 #include "core/apply/policy.h"
 #include "job/ledger/hurry.h"
+#include "job/ledger/log.h"
 #include "job/node/changes.h"
 #include "job/node/company.h"
 #include "mbitask.h"
 #include "parts.h"
-#include "slurm/cores.h"
+#include "slurm/scontrol.h"
 
 /* What a step's plan decides: where memory goes, or whether the node has what the mode is about; for profile that
  * nothing is placed. */
@@ -51,6 +52,38 @@ static void find_job_cpus(struct hm_preparation *p)
         p->job_cpus = p->step->tiers.topology.allowed_cpus;
 }
 
+/* Does it matter for this request whether the job has the node to itself? Only such a job may change the interleave
+ * weights, or measure by the counters of the node. */
+static bool is_about_the_whole_node(const struct hm_step *step, const char *text)
+{
+    const struct hm_tiers *tiers = &step->tiers;
+    struct hm_request request;
+    if (!text || hm_request_parse(text, &request, NULL) != 0)
+        return false;
+    if (hm_request_is_mbi(&request))
+        return true;
+    return hm_request_wants(&request, HM_WANTS_PLACEMENT) && step->abilities.weighted_interleave &&
+           hm_tiers_channels(&step->config, &tiers->tier[0], &tiers->tier[tiers->n_tiers - 1]) == HM_CHANNELS_SEPARATE;
+}
+
+/* Asks Slurm once for a job how many cores of the node jobs can have, where this matters and no other job is there. */
+static void learn_cores(struct hm_preparation *p)
+{
+    struct hm_error why = {0};
+    const struct hm_step *step = p->step;
+    if (!p->has_entry)
+        return;
+    hm_hurry_begin();
+    bool is_asked = hm_ledger_read(&step->config, p->facts->job_id, p->job, NULL) == 0 && p->job->node[0] &&
+                    p->job->usable_cores == 0 && hm_company_is_none(&step->config, p->facts->job_id);
+    hm_hurry_end();
+    if (is_asked &&
+        (is_about_the_whole_node(step, p->facts->option) || is_about_the_whole_node(step, p->job->request)) &&
+        hm_scontrol_usable(p->job->node, &p->usable_cores, &why) != 0)
+        hm_log(HM_LOG_WARNING, "job %u: whether it has all cores of the node is not known: %s", p->facts->job_id,
+               why.text);
+}
+
 void hm_step_learn(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
@@ -58,8 +91,7 @@ void hm_step_learn(struct hm_preparation *p)
         return;
     if (hm_abilities_read(&step->tiers, &step->abilities, NULL) != 0)
         memset(&step->abilities, 0, sizeof(step->abilities));
-    if (hm_cores_of_node(&p->all_cores) != 0)
-        hm_set_clear(&p->all_cores);
+    learn_cores(p);
     find_job_cpus(p);
 }
 
@@ -90,7 +122,7 @@ static void judge_fsdax(struct hm_preparation *p)
 static void judge_mbi(struct hm_preparation *p)
 {
     struct hm_error error = {0};
-    bool is_alone = !hm_set_is_empty(&p->all_cores) && hm_company_is_alone(&p->step->config, p->job, &p->all_cores);
+    bool is_alone = hm_company_is_alone(&p->step->config, p->job);
     const char *why = hm_mbitask_judge(&p->step->request, p->facts->array_task_id, p->facts->n_nodes, is_alone, &error);
     if (why)
         hm_step_refuse(p->step, why);
@@ -145,8 +177,7 @@ done:
 static int resolve_with_lock(struct hm_preparation *p, struct hm_plan *plan)
 {
     struct hm_step *step = p->step;
-    step->abilities.alone =
-        !hm_set_is_empty(&p->all_cores) && hm_company_is_alone(&step->config, p->job, &p->all_cores);
+    step->abilities.alone = hm_company_is_alone(&step->config, p->job);
     if (resolve(p, plan) != 0)
         return -1;
     if (!plan->has_weights)

@@ -168,13 +168,26 @@ static void test_numbering(void **state)
 static void test_counts(void **state)
 {
     (void)state;
-    struct hm_set cores;
-    assert_int_equal(hm_cores_count(8, 0), 0);
-    assert_int_equal(hm_cores_count(8, 2), 4);
-    assert_int_equal(hm_cores_count(8, 1), 8);
-    /* The cores of this machine. */
-    assert_int_equal(hm_cores_of_node(&cores), 0);
-    assert_true(hm_set_count(&cores) > 0 && hm_cores_siblings() > 0);
+    static const struct {
+        const char *all, *usable, *threads;
+        unsigned cores; /* 0: an error is expected */
+    } rows[] = {
+        {"96", "96", "2", 48}, /* Sockets=2 CoresPerSocket=24 */
+        {"96", "88", "2", 44}, /* CoreSpecCount=4 */
+        {"48", "48", "2", 48}, /* CPUs=48: each core counts as one CPU */
+        {"48", "46", "1", 46}, {"96", "0", "2", 0}, {"96", "97", "2", 0}, {"x", "96", "2", 0}, {"96", "1", "2", 0},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char text[256];
+        unsigned cores = 0;
+        snprintf(text, sizeof(text),
+                 "NodeName=n1 CoresPerSocket=24 CPUAlloc=0 CPUEfctv=%s CPUTot=%s Version=24.11.5 Sockets=2 "
+                 "ThreadsPerCore=%s\n",
+                 rows[i].usable, rows[i].all, rows[i].threads);
+        assert_int_equal(hm_scontrol_parse_usable(text, &cores, &error), rows[i].cores > 0 ? 0 : -1);
+        assert_int_equal(cores, rows[i].cores);
+    }
+    assert_true(hm_cores_siblings() > 0); /* of this machine */
 }
 
 int main(void)

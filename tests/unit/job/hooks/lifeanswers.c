@@ -24,7 +24,6 @@
 #include "unit/lib/machines.h"
 
 int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error);
-int __wrap_hm_cores_of_node(struct hm_set *cores);
 void __wrap_hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities);
 
 int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error)
@@ -43,12 +42,6 @@ int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *
     (void)tiers;
     assert_int_equal(hm_heldlock_check("a look at the node", NULL), 0);
     return hm_abilities_of_kernel("6.12", abilities, error);
-}
-
-int __wrap_hm_cores_of_node(struct hm_set *cores)
-{
-    assert_int_equal(hm_heldlock_check("a look at the node", NULL), 0);
-    return hm_set_parse(cores, "0-7", NULL);
 }
 
 /* The weights are as they were. */
@@ -110,6 +103,15 @@ int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, stru
 {
     (void)node, (void)numbering;
     return hm_fail(error, EIO, "not here");
+}
+
+int hm_scontrol_usable(const char *node, unsigned *cores, struct hm_error *error)
+{
+    (void)node;
+    assert_int_equal(hm_heldlock_check("a look at the node", NULL), 0);
+    int number = faults_meet(FAULT(FAULT_FILES), "the node's cores");
+    *cores = 8;
+    return number ? hm_fail(error, number, "slurmctld is silent") : 0;
 }
 
 int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error)

@@ -110,24 +110,28 @@ static void test_a_failure_counts_as_company(void **state)
 static void test_who_has_the_node(void **state)
 {
     (void)state;
-    struct hm_set all;
     ledger_empty(&config);
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    assert_int_equal(hm_set_parse(&all, "0-3", NULL), 0);
-    assert_false(hm_company_is_alone(&config, &job, &all)); /* cores not known */
+    job.usable_cores = 4;
+    assert_false(hm_company_is_alone(&config, &job)); /* cores not known */
     job.has_cores = true;
     assert_int_equal(hm_set_parse(&job.cores, "0-2", NULL), 0);
-    assert_false(hm_company_is_alone(&config, &job, &all));
+    assert_false(hm_company_is_alone(&config, &job));
     assert_int_equal(hm_set_parse(&job.cores, "0-3", NULL), 0);
-    assert_true(hm_company_is_alone(&config, &job, &all));
+    assert_true(hm_company_is_alone(&config, &job));
+    assert_int_equal(hm_set_parse(&job.cores, "2-5", NULL), 0); /* 0 and 1 are specialized */
+    assert_true(hm_company_is_alone(&config, &job));
+    job.usable_cores = 0; /* Slurm has not answered */
+    assert_false(hm_company_is_alone(&config, &job));
+    job.usable_cores = 4;
 
     assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
-    assert_false(hm_company_is_alone(&config, &job, &all));
+    assert_false(hm_company_is_alone(&config, &job));
     earlier.has_ended = true;
     assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
-    assert_true(hm_company_is_alone(&config, &job, &all));
+    assert_true(hm_company_is_alone(&config, &job));
     scratch_write(scratch_path("run/jobs/9"), "an entry that nobody can read");
-    assert_false(hm_company_is_alone(&config, &job, &all));
+    assert_false(hm_company_is_alone(&config, &job));
 }
 
 int main(void)

@@ -72,6 +72,7 @@ void step_begin(const char *request, bool is_default)
 {
     ledger_with_job(&config, &job);
     snprintf(job.request, sizeof(job.request), "%s", request);
+    snprintf(job.node, sizeof(job.node), "n1");
     job.request_is_default = is_default;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
 }

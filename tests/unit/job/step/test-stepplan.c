@@ -13,20 +13,20 @@
 #include "core/apply/policy.h"
 #include "core/tiers/node.h"
 #include "job/node/changes.h"
-#include "slurm/cores.h"
+#include "slurm/scontrol.h"
 #include "stepfixture.h"
 #include "unit/lib/machines.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static uint8_t weights_first[HM_MAX_NODES], weights_now[HM_MAX_NODES];
-static unsigned n_looks, n_weights;
+static unsigned n_looks, n_asked, n_weights;
 static uint64_t cache_bytes; /* the cache in front of the node's first memory */
 
 int __wrap_hm_nodetiers_read(const struct hm_config *settings, struct hm_tiers *tiers, struct hm_error *why);
 int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *why);
 void __wrap_hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities);
-int __wrap_hm_cores_of_node(struct hm_set *cores);
+int __wrap_hm_scontrol_usable(const char *node, unsigned *cores, struct hm_error *why);
 int __wrap_hm_changes_apply(const struct hm_config *settings, struct hm_job *job, const struct hm_wanted *wanted,
                             int count, struct hm_error *why);
 
@@ -55,11 +55,13 @@ void __wrap_hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_ab
     memcpy(abilities->weights, weights_now, sizeof(weights_now));
 }
 
-int __wrap_hm_cores_of_node(struct hm_set *cores)
+int __wrap_hm_scontrol_usable(const char *node, unsigned *cores, struct hm_error *why)
 {
+    (void)node, (void)why;
     assert_int_equal(hm_heldlock_check("a look at the node", NULL), 0);
-    n_looks++;
-    return hm_set_parse(cores, "0-7", NULL);
+    n_asked++;
+    *cores = 8;
+    return 0;
 }
 
 int __wrap_hm_changes_apply(const struct hm_config *settings, struct hm_job *of, const struct hm_wanted *wanted,
@@ -77,19 +79,20 @@ int __wrap_hm_changes_apply(const struct hm_config *settings, struct hm_job *of,
     return 0;
 }
 
-/* Only a step with a plan needs to know more of the node than its tiers. */
+/* Only a step with a plan needs to know more of the node than its tiers. Only one that may have weights needs to know
+ * how many cores jobs can have there. */
 static void test_the_node_is_looked_at_without_the_lock(void **state)
 {
     static const struct {
         const char *request, *option;
         uint32_t step_id;
         bool has_entry;
-        unsigned n_looks;
-    } rows[] = {{"spill", NULL, 0, true, 2},  {"spill", "off", 0, true, 2},
-                {"", "spill", 0, true, 2},    {"", "spill", 0, false, 2},
-                {"", NULL, 0, true, 0},       {"", NULL, 0, false, 0},
-                {"", "off", 0, true, 0},      {"fsdax", NULL, 0, true, 0},
-                {"memory", NULL, 0, true, 2}, {"spill", NULL, HM_STEP_EXTERN, true, 0}};
+        unsigned n_looks, n_asked;
+    } rows[] = {{"spill", NULL, 0, true, 1, 1},  {"spill", "off", 0, true, 1, 1},
+                {"", "spill", 0, true, 1, 1},    {"", "spill", 0, false, 1, 0},
+                {"", NULL, 0, true, 0, 0},       {"", NULL, 0, false, 0, 0},
+                {"", "off", 0, true, 0, 0},      {"fsdax", NULL, 0, true, 0, 0},
+                {"memory", NULL, 0, true, 1, 0}, {"spill", NULL, HM_STEP_EXTERN, true, 0, 0}};
     (void)state;
     step_configure("");
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -98,9 +101,11 @@ static void test_the_node_is_looked_at_without_the_lock(void **state)
             assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
         struct hm_step_facts facts = step_facts_of(rows[i].option);
         facts.step_id = rows[i].step_id;
-        n_looks = 0;
+        n_looks = n_asked = 0;
         free(step_prepare_facts(&facts, 0));
-        assert_int_equal(n_looks, rows[i].n_looks);
+        assert_true(n_looks == rows[i].n_looks && n_asked == rows[i].n_asked);
+        free(step_prepare_facts(&facts, 0)); /* Slurm is asked once for a job */
+        assert_true(n_looks == 2 * rows[i].n_looks && n_asked == rows[i].n_asked);
     }
 }
 
