@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define HM_MARK_PRESENT (UINT64_C(1) << 63) /* in an entry of /proc/PID/pagemap: the page is in memory */
+#define HM_MARK_SWAPPED (UINT64_C(1) << 62) /* in such an entry: it is swapped out */
 #define HM_MARK_FILE (UINT64_C(1) << 61)    /* in such an entry: it is of a file or of shared memory */
 #define HM_MARK_ALONE (UINT64_C(1) << 56)   /* in such an entry: no other process maps the page */
 #define HM_MARK_DIRTY (UINT64_C(1) << 55)   /* in such an entry: the page was written to since the marks were cleared */

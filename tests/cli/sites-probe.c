@@ -2,6 +2,7 @@
 /* A program whose allocations are known, for the tests of hybridmem sites. The first argument chooses what it does. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <link.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -728,6 +729,24 @@ static void phases(void)
     free(second);
 }
 
+/* Of a mapping of 8 MiB a quarter is touched, of one of 9 MiB nothing, and of one of 3 MiB all; and one of 5 MiB is
+ * shared with a child. */
+static void untouched(void)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    char *part = mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
+    char *none = mmap(NULL, 9 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
+    char *whole = mmap(NULL, 3 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
+    char *shared = mmap(NULL, 5 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (madvise(part, 8 * MIB, MADV_NOHUGEPAGE) != 0 && errno != EINVAL)
+        abort();
+    memset(part + MIB, 1, 2 * MIB);
+    memset(whole, 1, 3 * MIB);
+    sum += (uint64_t)none[0] + (uint64_t)shared[0]; /* reads the zero page */
+    for (int i = 0; i < LOOKS; i++)
+        await_look();
+}
+
 /* Executes itself `more` times, each after the recorder has removed the file of the program before. */
 static void chain(char *self, int more)
 {
@@ -793,6 +812,8 @@ int main(int argc, char **argv)
         forks();
     else if (strcmp(what, "handler") == 0)
         handler();
+    else if (strcmp(what, "untouched") == 0)
+        untouched();
     else if (strcmp(what, "phases") == 0)
         phases();
     else if (strcmp(what, "limit") == 0)

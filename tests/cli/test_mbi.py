@@ -129,7 +129,7 @@ def test_a_profile_of_counted_bytes_is_used_as_any_other(plan, tmp_path):
     assert shown[1] == (
         "bytes counted while each site was alone in the slow tier (mbi); 6.2 % of them were of none of these sites"
     )
-    assert [line.split()[8] for line in shown[4:7]] == ["50.0", "25.0", "18.8"]
+    assert [line.split(" %")[0].split()[-1] for line in shown[4:7]] == ["50.0", "25.0", "18.8"]
     assert "50.0 %" in helper("hybridmem-sites", "show", "--html", "-", path).stdout
     assert json.loads(helper("hybridmem-sites", "diff", "--json", path, path).stdout)["sites"] == []
     planned = json.loads(helper("hybridmem-sites", "plan", "--json", "--fast", "3M", path).stdout)

@@ -43,7 +43,7 @@ def objects(schema, path="profile"):
 def test_the_schema_requires_and_describes_each_key():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     found = dict(objects(SCHEMA))
-    assert len(found) == 9
+    assert len(found) == 10
     for place, schema in found.items():
         assert schema["additionalProperties"] is False
         assert sorted(schema["required"]) == sorted(schema["properties"]), place
@@ -64,7 +64,7 @@ def test_show_lists_the_most_used_first():
     assert lines[1] == "1000 samples by clock; 5.0 % of the accesses were to memory of none of these sites"
     assert [line.split()[0] for line in lines[4:]] == [A, B, C, D, SMALL]
     assert lines[4].split() == [
-        *(A, "1", "10.0", "MiB", "10.0", "MiB", "12.2", "s", "40.0", "%", "37.0", "to", "43.1"),
+        *(A, "1", "10.0", "MiB", "-", "10.0", "MiB", "12.2", "s", "40.0", "%", "37.0", "to", "43.1"),
         *("stencil+0x11e9", "<", "stencil+0x1270"),
     ]
     assert lines[8].endswith("all of up to 64 B")
@@ -188,10 +188,21 @@ def test_sites_that_live_one_after_the_other_share_the_capacity(tmp_path):
     assert plans["knapsack"]["expected_share"] < 0.95 and plans["gain"]["bound_share"] == pytest.approx(0.95)
 
 
+def touched(profile, *slices):
+    """Of A, B and D all is touched, of C, which has 20 MiB, only some slices."""
+    profile["resident_peak_bytes"] = 85 * MIB
+    for site in profile["sites"][:4]:
+        is_part = site["id"] == C and slices
+        size = site["peak_bytes"] * len(slices) // 32 if is_part else site["peak_bytes"]
+        numbers = list(slices) if is_part else list(range(32))
+        site["resident"] = {"peak_bytes": size, "mean_bytes": 1.0, "series": lived(0, 32, size), "slices": numbers}
+
+
 def test_an_old_profile_without_series_is_read(tmp_path):
     def change(profile):
+        del profile["resident_peak_bytes"]
         for site in profile["sites"]:
-            del site["series"]
+            del site["series"], site["resident"]
 
     shown = json.loads(sites("show", "--json", changed(tmp_path, change)).stdout)
     assert shown == json.loads(PROFILE.read_text())
@@ -362,6 +373,31 @@ def test_merged_series_have_the_most_of_each_part(tmp_path):
     assert found[A] == [10 * MIB] * 16 + [20 * MIB] * 16
     assert found[B] == lived(0, 20, 10 * MIB) and found["00000000000000ff"] == lived(8, 9, 40 * MIB)
     assert found[C] is None  # not known of one run
+
+
+def test_merged_profiles_have_the_most_that_was_touched(tmp_path):
+    """Of a profile that does not say it, nothing is known of both."""
+
+    def second(profile):
+        touched(profile, 7, 8, 9)
+        profile["resident_peak_bytes"] = 99 * MIB
+
+    def old(profile):
+        del profile["resident_peak_bytes"]
+        for site in profile["sites"]:
+            del site["resident"]
+
+    files = {name: tmp_path / f"{name}.json" for name in ("first", "second", "old", "both", "all")}
+    for name, change in ("first", lambda profile: touched(profile, 3, 7)), ("second", second), ("old", old):
+        files[name].write_text(changed(tmp_path, change).read_text())
+    sites("merge", "-o", files["both"], files["first"], files["second"])
+    sites("merge", "-o", files["all"], files["both"], files["old"])
+    both, merged = (json.loads(files[name].read_text()) for name in ("both", "all"))
+    resident = {site["id"]: site["resident"] for site in both["sites"]}
+    assert resident[C]["slices"] == [3, 7, 8, 9] and resident[C]["peak_bytes"] == 20 * MIB * 3 // 32
+    assert resident[C]["series"] == lived(0, 32, 20 * MIB * 3 // 32) and resident[SMALL] is None
+    assert both["resident_peak_bytes"] == 99 * MIB
+    assert merged["resident_peak_bytes"] is None and not any(site["resident"] for site in merged["sites"])
 
 
 def test_merged_slices_are_those_of_the_runs_that_use_the_site(tmp_path):

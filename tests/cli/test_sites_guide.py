@@ -44,10 +44,11 @@ def profile_of(program, path, what="where"):
     helper("hybridmem-sites", "run", "-o", path, "--", program, what)
     profile = json.loads(path.read_text())
     profile["sampling"].update(source="clock", why=None, samples=1250, elsewhere=50, lost=0)
+    profile["resident_peak_bytes"] = None
     for site in profile["sites"]:
         number = HOT.get(site["peak_bytes"] / MIB, 0)
         site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
-        site["slices"] = None
+        site["slices"] = site["resident"] = None  # the probe touches hardly any of it
     path.write_text(json.dumps(profile))
     return path
 
@@ -345,6 +346,7 @@ def guided_by_size(program, tmp_path, size):
     for site in made["sites"]:
         number = int(site["peak_bytes"] == size)
         site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        site["resident"] = None  # all of it is to be placed
     path.write_text(json.dumps(made))
     return guide(path, program, options=["--fast", "64M"])
 

@@ -56,7 +56,7 @@ def with_accesses(recorded, path, sizes):
         found |= {site["peak_bytes"]} if is_used else set()
         number = 100 if is_used else 0
         site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
-        site["slices"] = site["series"] = None
+        site["slices"] = site["series"] = site["resident"] = None
     assert found == {*sizes}
     path.write_text(json.dumps(recorded))
     return path

@@ -124,6 +124,20 @@ def test_a_profile_says_when_a_site_has_memory(probe, run):
     assert min(first) <= max(first) < max(second)
 
 
+def test_a_profile_says_what_was_touched(probe, run, tmp_path):
+    """Of a mapping of 8 MiB a quarter, of one of 9 MiB nothing, of one of 3 MiB all, and a shared one counts in full.
+    The probe goes on when the recorder has looked."""
+    profile, _ = run(probe, "untouched", options=["--overhead", "50%"], preexec_fn=no_perf_events, timeout=60)
+    found = {peak: site["resident"] for peak, site in by_peak(profile).items()}
+    assert {peak: found[peak]["peak_bytes"] / MIB for peak in (3, 5, 8, 9)} == {3: 3, 5: 5, 8: 2, 9: 0}
+    assert found[8]["slices"] == list(range(4, 12)) and found[5]["slices"] is None
+    assert 0 < found[8]["mean_bytes"] <= 2 * MIB and max(found[8]["series"]) == 2 * MIB
+    assert 10 * MIB <= profile["resident_peak_bytes"] < 11 * MIB < profile["peak_bytes"]
+    shown = helper("hybridmem-sites", "show", tmp_path / "profile.json").stdout
+    assert re.search(r"^5 sites, 25\.0 MiB at their peak, 10\.\d MiB of it resident, in ", shown)
+    assert re.search(r" 8\.0 MiB +2\.0 MiB ", shown)
+
+
 def test_the_library_exports_what_it_replaces_and_wants_only_libc():
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-sites.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout

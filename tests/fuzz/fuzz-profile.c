@@ -18,12 +18,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char valid[] =
     "{\"schema\":1,\"program\":{\"command\":\"a\",\"path\":\"/a\",\"build_id\":\"0a\",\"input_class\":null},\"start\":"
     "\"2026-11-28T08:00:00Z\",\"elapsed_s\":1.5,\"exit_code\":0,\"least_bytes\":4096,\"processes\":1,\"peak_bytes\":"
-    "12,\"left_out\":0,\"sampling\":{\"source\":\"clock\",\"why\":null,\"unit\":7,\"samples\":9.0,\"elsewhere\":1.0,"
+    "12,\"resident_peak_bytes\":9,\"left_out\":0,\"sampling\":{\"source\":\"clock\",\"why\":null,\"unit\":7,"
+    "\"samples\":9.0,\"elsewhere\":1.0,"
     "\"lost\":0},\"objects\":[{\"build_id\":\"0a\",\"path\":\"/"
     "a\",\"functions\":[{\"name\":\"f\",\"offset\":0,\"bytes\":9}]},{\"build_id\":null,\"path\":\"b.so\"}],\"sites\":[{"
     "\"id\":\"00000000000000a1\",\"frames\":[{\"object\":0,\"offset\":1},{\"object\":null,\"offset\":0},{\"object\":1,"
     "\"offset\":77}],\"class_bytes\":null,\"allocations\":1,\"peak_bytes\":8,\"mean_bytes\":2.5,\"series\":[8,8,8,8,"
-    "8,8,8,8,8,8,8,8,8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"slices\":{\"step_bytes\":3,\"extent_bytes\":8,"
+    "8,8,8,8,8,8,8,8,8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"resident\":{\"peak_bytes\":5,\"mean_bytes\":2.5,"
+    "\"series\":[5,4,4,4,4,4,4,4,4,4,4,4,4,4,4,4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"slices\":[0,7,31]},\"slices\":{"
+    "\"step_bytes\":3,\"extent_bytes\":8,"
     "\"accesses\":[1.0,5.0,2.0]},\"lifetime_s\":0.5,"
     "\"accesses\":8.0,\"reads\":6.0,\"writes\":2.0,\"samples\":8.0,\"confidence\":null},{\"id\":\"00000000000000a2\","
     "\"frames\":[],\"class_bytes\":64,\"allocations\":9,\"peak_bytes\":4,\"mean_bytes\":1.0,\"lifetime_s\":null,"
@@ -64,8 +67,11 @@ static void check_sites(const struct hm_profile *profile, const struct hm_profil
         if (again->site[i].has_series != site->has_series ||
             memcmp(again->site[i].series, site->series, sizeof(site->series)) != 0)
             abort();
+        if (memcmp(&again->site[i].resident, &site->resident, sizeof(site->resident)) != 0)
+            abort();
         for (int part = 0; part < HM_PROFILE_PARTS; part++)
-            if (site->series[part] > site->peak_bytes)
+            if (site->series[part] > site->peak_bytes || site->resident.series[part] > site->peak_bytes ||
+                hm_profile_room(site, site->peak_bytes) > site->peak_bytes)
                 abort();
         hm_sites_where(profile, NULL, site, where, sizeof(where));
         for (const char *byte = where; *byte; byte++)

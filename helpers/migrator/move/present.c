@@ -11,10 +11,6 @@
 #define SCAN_SPAN (UINT64_C(1) << 24) /* pages of addresses: 64 GiB or more */
 #define SCAN_PAGES 8192               /* present pages */
 #define SCAN_RANGES 256
-#define PAGE_IS_FILE (UINT64_C(1) << 2)
-#define PAGE_IS_PRESENT (UINT64_C(1) << 3)
-#define PAGE_IS_PFNZERO (UINT64_C(1) << 5)
-#define PAGE_IS_HUGE (UINT64_C(1) << 6)
 #define GOLDEN 0.6180339887498949
 
 void hm_present_init(struct hm_present *present)
@@ -72,9 +68,9 @@ static bool scan(struct hm_present *present)
         .vec = (uintptr_t)range,
         .vec_len = SCAN_RANGES,
         .max_pages = SCAN_PAGES,
-        .category_inverted = PAGE_IS_PFNZERO,
-        .category_mask = PAGE_IS_PRESENT | PAGE_IS_PFNZERO,
-        .return_mask = PAGE_IS_FILE | PAGE_IS_PRESENT | PAGE_IS_HUGE,
+        .category_inverted = HM_PRESENT_IS_ZERO,
+        .category_mask = HM_PRESENT_IS_PRESENT | HM_PRESENT_IS_ZERO,
+        .return_mask = HM_PRESENT_IS_FILE | HM_PRESENT_IS_PRESENT | HM_PRESENT_IS_HUGE,
     };
     int n = ioctl(present->pagemap, HM_PRESENT_SCAN, &request);
     if (n < 0 && errno != ESRCH) {
@@ -84,8 +80,8 @@ static bool scan(struct hm_present *present)
     uint64_t reached = request.walk_end >> hm_page_shift();
     for (int i = 0; i < n; i++) {
         uint64_t first = range[i].start >> hm_page_shift(), after = range[i].end >> hm_page_shift();
-        if (!add_run(present, first, after - first, range[i].categories & PAGE_IS_HUGE,
-                     range[i].categories & PAGE_IS_FILE)) {
+        if (!add_run(present, first, after - first, range[i].categories & HM_PRESENT_IS_HUGE,
+                     range[i].categories & HM_PRESENT_IS_FILE)) {
             reached = first;
             break;
         }

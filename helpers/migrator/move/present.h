@@ -77,4 +77,11 @@ struct hm_present_scan {
 
 #define HM_PRESENT_SCAN _IOWR('f', 16, struct hm_present_scan)
 
+/* Categories of pages, as there. */
+#define HM_PRESENT_IS_FILE (UINT64_C(1) << 2)
+#define HM_PRESENT_IS_PRESENT (UINT64_C(1) << 3)
+#define HM_PRESENT_IS_SWAPPED (UINT64_C(1) << 4)
+#define HM_PRESENT_IS_ZERO (UINT64_C(1) << 5) /* the zero page */
+#define HM_PRESENT_IS_HUGE (UINT64_C(1) << 6)
+
 #endif

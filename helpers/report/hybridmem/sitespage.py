@@ -12,11 +12,18 @@ HEADS = (
     ("Where", page.PROSE),
     ("Allocations", page.NUMBER),
     ("Peak", page.NUMBER),
+    ("Resident", page.NUMBER),
     ("Mean", page.NUMBER),
     ("Lifetime", page.NUMBER),
     ("Accesses", page.NUMBER),
     ("95 % sure", page.NUMBER),
 )
+
+
+def room(site):
+    """The bytes that a site needs room for in a tier, as hm_profile_room of sites/profile/profile.h has them."""
+    slices = site["resident"] and site["resident"]["slices"]
+    return -(-site["peak_bytes"] * len(slices) // 32) if slices else site["peak_bytes"]
 
 
 def all_accesses(profile):
@@ -28,12 +35,12 @@ def all_accesses(profile):
 
 
 def curve(sites, accesses):
-    """The points (bytes, share of the accesses) that the hottest sites have, the bytes of a site taken to be alike."""
-    used = [site for site in sites if site["accesses"] and site["peak_bytes"]]
+    """The points (bytes of room, share of the accesses) that the hottest sites have, each used evenly."""
+    used = [site for site in sites if site["accesses"] and room(site)]
     points = [(0, 0.0)]
-    for site in sorted(used, key=lambda site: -site["accesses"] / site["peak_bytes"]):
+    for site in sorted(used, key=lambda site: -site["accesses"] / room(site)):
         size, share = points[-1]
-        points.append((size + site["peak_bytes"], share + site["accesses"] / accesses))
+        points.append((size + room(site), share + site["accesses"] / accesses))
     return points
 
 
@@ -49,11 +56,13 @@ def cells(site, where, accesses):
     share = site["accesses"] / accesses if accesses and site["accesses"] is not None else None
     bounds = site["confidence"]
     lifetime = site["lifetime_s"]
+    resident = site["resident"]
     return (
         (site["id"], site["id"]),
         (where, where),
         (site["allocations"], draw.count(site["allocations"])),
         (site["peak_bytes"], draw.size(site["peak_bytes"])),
+        (resident and resident["peak_bytes"], draw.size(resident["peak_bytes"]) if resident else ""),
         (site["mean_bytes"], draw.size(site["mean_bytes"])),
         (lifetime, "" if lifetime is None else draw.duration(lifetime)),
         (share, "" if share is None else f"{100 * share:.1f} %"),
@@ -69,7 +78,7 @@ def curve_section(profile, accesses):
         why = profile["sampling"]["why"] or "no sample was taken"
         return page.section("curve", "Accesses by capacity", page.sentences([f"accesses are not known: {why}"]))
     points = curve(profile["sites"], accesses)
-    total = sum(site["peak_bytes"] for site in profile["sites"]) or 1
+    total = sum(room(site) for site in profile["sites"]) or 1
     sizes = [total * (step + 1) / STEPS for step in range(STEPS)]
     said = [
         f"{draw.size(total * part)} of fast memory, {100 * part:g} % of the sites' peaks, can serve "
@@ -83,7 +92,10 @@ def curve_section(profile, accesses):
         lambda share: f"{100 * share:.1f} %",
         ("0", draw.size(total)),
     )
-    about = "The sites with the most accesses per byte come first, each with its peak."
+    about = (
+        "The sites with the most accesses per byte come first, each with its peak; slices that were never touched"
+        " do not count."
+    )
     return page.section("curve", "Accesses by capacity", chart, page.sentences(said), about=about)
 
 

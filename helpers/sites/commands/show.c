@@ -20,7 +20,8 @@ static void print_help(void)
     puts("Usage: hybridmem sites show [--html FILE | --json] PROFILE\n"
          "\n"
          "The sites of a profile that hybridmem sites run has made, the most used first:\n"
-         "how much each allocates, for how long, and its share of the sampled accesses.\n"
+         "how much each allocates, and touches of it (RESIDENT), for how long, and its\n"
+         "share of the sampled accesses.\n"
          "\n"
          "  --html FILE    a page of HTML that needs nothing else, with the share of the\n"
          "                 accesses by capacity; - is standard output\n"
@@ -31,11 +32,12 @@ static void print_help(void)
          "Exit status: 0, 1 the output cannot be written, 2 wrong usage or no profile.");
 }
 
-enum { SITE, ALLOCATIONS, PEAK, MEAN, LIFETIME, SHARE, BOUNDS, WHERE, N_COLUMNS };
+enum { SITE, ALLOCATIONS, PEAK, RESIDENT, MEAN, LIFETIME, SHARE, BOUNDS, WHERE, N_COLUMNS };
 static const struct hm_column columns[N_COLUMNS] = {
     [SITE] = {.title = "SITE"},
     [ALLOCATIONS] = {.title = "ALLOCATIONS", .is_right = true},
     [PEAK] = {.title = "PEAK", .is_right = true},
+    [RESIDENT] = {.title = "RESIDENT", .is_right = true},
     [MEAN] = {.title = "MEAN", .is_right = true},
     [LIFETIME] = {.title = "LIFETIME", .is_right = true},
     [SHARE] = {.title = "ACCESSES", .is_right = true},
@@ -66,6 +68,11 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
     case PEAK:
         hm_size_format(site->peak_bytes, cell, HM_TABLE_CELL);
         break;
+    case RESIDENT:
+        hm_size_format(site->resident.peak_bytes, cell, HM_TABLE_CELL);
+        if (!site->resident.is_known)
+            snprintf(cell, HM_TABLE_CELL, "-");
+        break;
     case MEAN:
         hm_size_format((uint64_t)site->mean_bytes, cell, HM_TABLE_CELL);
         break;
@@ -94,10 +101,12 @@ static int print_table(const struct hm_profile *profile)
         return -1;
     }
     shown.names = hm_sites_names_find(profile);
-    char peak[24];
+    char peak[24], room[24];
     const struct hm_table table = {columns, N_COLUMNS, profile->n_sites, write_cell, &shown};
-    printf("%zu sites, %s at their peak, in %.3g s\n", profile->n_sites,
-           hm_size_format(profile->peak_bytes, peak, sizeof(peak)), profile->elapsed_s);
+    printf("%zu sites, %s at their peak", profile->n_sites, hm_size_format(profile->peak_bytes, peak, sizeof(peak)));
+    if (profile->has_resident_peak)
+        printf(", %s of it resident", hm_size_format(profile->resident_peak_bytes, room, sizeof(room)));
+    printf(", in %.3g s\n", profile->elapsed_s);
     if (hm_profile_is_counted(profile) && shown.accesses > 0)
         printf("bytes counted while each site was alone in the slow tier (%s); %.1f %% of them were of none of these "
                "sites\n\n",

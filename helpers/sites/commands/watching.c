@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/moment.h"
@@ -19,9 +20,12 @@ int hm_watching_open(struct hm_watching *watching, uint64_t least_bytes, struct 
 int hm_watching_begin(struct hm_watching *watching, const char *source, double overhead, uint64_t period,
                       const char *broker, const struct hm_online_setup *setup, struct hm_error *error)
 {
+    double sampling = setup ? overhead / 2 : overhead;
+    long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
     watching->series = hm_series_open(); /* without it the profile is without series */
-    hm_sampler_open(&watching->sampler, &watching->watch, source, setup ? overhead / 2 : overhead, period, broker);
+    hm_sampler_open(&watching->sampler, &watching->watch, source, sampling, period, broker);
     watching->start = time(NULL);
+    hm_watch_resident_begin(&watching->resident, sampling * (double)(n_cpus > 0 ? n_cpus : 1), (uint64_t)getpid());
     hm_watch_begin(&watching->watch);
     if (!setup)
         return 0;
@@ -40,7 +44,8 @@ void hm_watching_look(struct hm_watching *watching)
     double start_s = hm_clock_s(CLOCK_THREAD_CPUTIME_ID);
     hm_sampler_read(&watching->sampler, has_changed);
     watching->read_s += hm_clock_s(CLOCK_THREAD_CPUTIME_ID) - start_s;
-    hm_series_look(watching->series, &watching->watch);
+    bool has_seen = hm_watch_resident_look(&watching->resident, &watching->watch);
+    hm_series_look(watching->series, &watching->watch, has_seen ? watching->resident.site : NULL);
     if (watching->online)
         hm_online_look(watching->online, watching->read_s);
 }
@@ -49,7 +54,7 @@ void hm_watching_end(struct hm_watching *watching)
 {
     hm_sampler_read(&watching->sampler, false);
     hm_watch_end(&watching->watch);
-    hm_series_look(watching->series, &watching->watch);
+    hm_series_end(watching->series, &watching->watch);
 }
 
 /* The command in one line; the caller frees it. NULL: no memory. */

@@ -21,6 +21,7 @@ struct hm_watching {
     char path[PATH_MAX]; /* of the program; set by the caller */
     struct hm_buildid_file executable;
     struct hm_watch watch;
+    struct hm_watch_resident resident;
     struct hm_series *series;
     struct hm_sampler sampler;
     double read_s;            /* CPU time that its samples took to read */

@@ -95,6 +95,7 @@ static struct hm_profile_site *make_site(struct hm_profile *into, const struct h
     made->allocations = made->peak_bytes = 0;
     made->mean_bytes = 0;
     memset(made->series, 0, sizeof(made->series));
+    made->resident = (struct hm_profile_resident){.is_known = from->resident.is_known, .slices = from->resident.slices};
     memset(made->slices.accesses, 0, sizeof(made->slices.accesses));
     made->lifetime_s = NAN;
     made->samples = none;
@@ -135,6 +136,21 @@ static void add_slices(struct hm_profile_site *to, const struct hm_profile_site 
         to->slices.accesses[i] = fmin(to->slices.accesses[i], (double)HM_PROFILE_MOST);
 }
 
+/* What one run does not know is not known of both: what is allocated counts then. */
+static void add_resident(struct hm_profile_resident *to, const struct hm_profile_resident *from, double before_s,
+                         double more_s)
+{
+    if (!to->is_known || !from->is_known) {
+        *to = (struct hm_profile_resident){.is_known = false};
+        return;
+    }
+    to->peak_bytes = hm_most(to->peak_bytes, from->peak_bytes);
+    to->mean_bytes = fmin(mean(to->mean_bytes, before_s, from->mean_bytes, more_s), (double)to->peak_bytes);
+    for (int i = 0; i < HM_PROFILE_PARTS; i++)
+        to->series[i] = hm_most(to->series[i], from->series[i]);
+    to->slices = to->slices != 0 && from->slices != 0 ? to->slices | from->slices : 0;
+}
+
 static void add_site(struct hm_profile_site *to, const struct hm_profile_site *from, double before_s, double more_s)
 {
     to->mean_bytes = mean(to->mean_bytes, before_s, from->mean_bytes, more_s);
@@ -143,6 +159,7 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
     to->has_series = to->has_series && from->has_series;
     for (int i = 0; i < HM_PROFILE_PARTS; i++)
         to->series[i] = to->has_series ? hm_most(to->series[i], from->series[i]) : 0;
+    add_resident(&to->resident, &from->resident, before_s, more_s);
     add_slices(to, from);
     to->allocations = add(to->allocations, from->allocations);
     to->peak_bytes = hm_most(to->peak_bytes, from->peak_bytes);
@@ -157,6 +174,8 @@ static int add_sites(struct hm_profile *into, const struct hm_profile *from, con
     for (size_t i = 0; i < into->n_sites; i++)
         if (!hm_profile_find(from, into->site[i].id)) { /* it had nothing in that time */
             into->site[i].mean_bytes = mean(into->site[i].mean_bytes, into->elapsed_s, 0, from->elapsed_s);
+            into->site[i].resident.mean_bytes =
+                mean(into->site[i].resident.mean_bytes, into->elapsed_s, 0, from->elapsed_s);
             into->site[i].counted.low = isnan(into->site[i].counted.low) ? NAN : 0;
         }
     for (size_t i = 0; i < from->n_sites; i++) {
@@ -207,6 +226,8 @@ int hm_profile_merge(struct hm_profile *into, const struct hm_profile *from, con
     into->exit_code = into->exit_code > from->exit_code ? into->exit_code : from->exit_code;
     into->processes = add(into->processes, from->processes);
     into->peak_bytes = hm_most(into->peak_bytes, from->peak_bytes);
+    into->has_resident_peak = into->has_resident_peak && from->has_resident_peak;
+    into->resident_peak_bytes = hm_most(into->resident_peak_bytes, from->resident_peak_bytes);
     into->left_out = add(into->left_out, from->left_out);
     into->samples = add_real(into->samples, from->samples);
     into->elsewhere = add_real(into->elsewhere, from->elsewhere);

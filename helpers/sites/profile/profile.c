@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/search.h"
 
 #define SCORE 1.959964 /* of the normal distribution, for 95 % */
@@ -22,6 +23,23 @@ double hm_profile_all_accesses(const struct hm_profile *profile)
         all += isnan(accesses) ? 0 : accesses;
     }
     return all;
+}
+
+uint32_t hm_profile_touched(const struct hm_profile_site *site)
+{
+    return site->resident.slices != 0 ? site->resident.slices : HM_SLICES_ALL;
+}
+
+uint64_t hm_profile_room(const struct hm_profile_site *site, uint64_t allocated_bytes)
+{
+    uint64_t n = (uint64_t)__builtin_popcount(hm_profile_touched(site));
+    uint64_t rest = allocated_bytes % HM_SLICES * n; /* of 32 parts of a byte */
+    return allocated_bytes / HM_SLICES * n + (rest + HM_SLICES - 1) / HM_SLICES;
+}
+
+uint64_t hm_profile_room_of_all(const struct hm_profile *profile)
+{
+    return profile->has_resident_peak ? profile->resident_peak_bytes : profile->peak_bytes;
 }
 
 bool hm_profile_is_counted(const struct hm_profile *profile)

@@ -57,6 +57,15 @@ struct hm_profile_bounds {
     double low, high;
 };
 
+/* How much of a site's memory was touched: its pages are resident. */
+struct hm_profile_resident {
+    bool is_known;
+    uint64_t peak_bytes; /* most at one time, at most those of the site */
+    double mean_bytes;   /* over the whole run */
+    uint64_t series[HM_PROFILE_PARTS];
+    uint32_t slices; /* a bit for each slice of its allocations that was touched, where all are large; 0: not known */
+};
+
 struct hm_profile_site {
     uint64_t id; /* of its code (compile/given.h), or a hash of the frames by build-id and offset, or of the class */
     uint64_t
@@ -69,6 +78,7 @@ struct hm_profile_site {
     double mean_bytes;   /* over the whole run */
     bool has_series;
     uint64_t series[HM_PROFILE_PARTS]; /* most bytes in each part of the time; 0 where it is not known */
+    struct hm_profile_resident resident;
     struct hm_slices slices;
     double lifetime_s;    /* mean of its allocations; NaN: not measured */
     double samples;       /* those that hit its memory; NaN: not measured. A page of several sites gives each a part */
@@ -87,6 +97,8 @@ struct hm_profile {
     uint64_t least_bytes; /* smaller allocations are in classes */
     uint64_t processes;   /* that were seen */
     uint64_t peak_bytes;  /* of all sites together, at one time */
+    bool has_resident_peak;
+    uint64_t resident_peak_bytes; /* the same, of what was touched */
     /* allocations that belong to no site, as there was no room to note them, or as record/stack.h says */
     uint64_t left_out;
     char *source; /* of the samples; NULL: there was none, and `why` says why not */
@@ -116,6 +128,17 @@ double hm_profile_share(const struct hm_profile *profile, const struct hm_profil
  * all samples. Where bytes were counted, these bounds are those of repeated runs. NaN where they are not known. Pure.
  */
 struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, const struct hm_profile_site *site);
+
+/* The slices of a site's allocations that were touched: all, where it is not known. Pure. */
+uint32_t hm_profile_touched(const struct hm_profile_site *site);
+/*
+ * The room that a site needs in a tier, where so many bytes of it are allocated. Pages are taken when they are touched
+ * first, so it is what its touched slices have; what is touched here and there in a slice can only be placed with it.
+ * Pure.
+ */
+uint64_t hm_profile_room(const struct hm_profile_site *site, uint64_t allocated_bytes);
+/* The room that all sites together need at their peak. Pure. */
+uint64_t hm_profile_room_of_all(const struct hm_profile *profile);
 
 /* Are its accesses bytes that were counted? Pure. */
 bool hm_profile_is_counted(const struct hm_profile *profile);

@@ -40,14 +40,34 @@ static json_t *frames_of(const struct hm_profile_site *site)
     return hm_figures_whole(frames, (size_t)site->n_frames);
 }
 
-static json_t *series_of(const struct hm_profile_site *site)
+static json_t *series_of(const uint64_t bytes[HM_PROFILE_PARTS])
 {
-    if (!site->has_series)
-        return json_null();
     json_t *series = json_array();
     for (int i = 0; i < HM_PROFILE_PARTS; i++)
-        json_array_append_new(series, count_of(site->series[i]));
+        json_array_append_new(series, count_of(bytes[i]));
     return hm_figures_whole(series, HM_PROFILE_PARTS);
+}
+
+/* Their numbers, or null. */
+static json_t *touched_of(const struct hm_profile_resident *resident)
+{
+    json_t *touched = json_array();
+    for (int i = 0; i < HM_SLICES; i++)
+        if (resident->slices >> i & 1)
+            json_array_append_new(touched, json_integer(i));
+    if (resident->slices != 0)
+        return hm_figures_whole(touched, (size_t)__builtin_popcount(resident->slices));
+    json_decref(touched);
+    return json_null();
+}
+
+static json_t *resident_of(const struct hm_profile_resident *resident)
+{
+    if (!resident->is_known)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o}", "peak_bytes", count_of(resident->peak_bytes), "mean_bytes",
+                     hm_figures_real(resident->mean_bytes), "series", series_of(resident->series), "slices",
+                     touched_of(resident));
 }
 
 static json_t *slices_of(const struct hm_profile_site *site)
@@ -74,12 +94,13 @@ static json_t *site_of(const struct hm_profile *profile, const struct hm_profile
 {
     char id[17];
     snprintf(id, sizeof(id), "%016" PRIx64, site->id);
-    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id, "given",
-                     site->is_given, "frames", frames_of(site), "class_bytes",
+    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id,
+                     "given", site->is_given, "frames", frames_of(site), "class_bytes",
                      site->class_bytes ? count_of(site->class_bytes) : json_null(), "allocations",
                      count_of(site->allocations), "peak_bytes", count_of(site->peak_bytes), "mean_bytes",
-                     hm_figures_real(site->mean_bytes), "series", series_of(site), "slices", slices_of(site),
-                     "lifetime_s", hm_figures_real(site->lifetime_s), "accesses",
+                     hm_figures_real(site->mean_bytes), "series",
+                     site->has_series ? series_of(site->series) : json_null(), "resident", resident_of(&site->resident),
+                     "slices", slices_of(site), "lifetime_s", hm_figures_real(site->lifetime_s), "accesses",
                      hm_figures_real(hm_profile_accesses(site)), "reads", hm_figures_real(site->reads), "writes",
                      hm_figures_real(site->writes), "samples", hm_figures_real(site->samples), "confidence",
                      confidence_of(profile, site));
@@ -123,10 +144,12 @@ json_t *hm_profile_json(const struct hm_profile *profile)
                   "unit", profile->unit ? count_of(profile->unit) : json_null(), "samples",
                   hm_figures_real(profile->samples), "elsewhere", hm_figures_real(profile->elsewhere), "lost",
                   profile->source ? count_of(profile->lost) : json_null());
-    return json_pack("{s:i, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "program", program,
-                     "start", text_of(profile->start), "elapsed_s", profile->elapsed_s, "exit_code",
+    return json_pack("{s:i, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "program",
+                     program, "start", text_of(profile->start), "elapsed_s", profile->elapsed_s, "exit_code",
                      profile->exit_code < 0 ? json_null() : json_integer(profile->exit_code), "least_bytes",
                      count_of(profile->least_bytes), "processes", count_of(profile->processes), "peak_bytes",
-                     count_of(profile->peak_bytes), "left_out", count_of(profile->left_out), "sampling", sampling,
-                     "objects", objects_of(profile), "sites", sites_of(profile));
+                     count_of(profile->peak_bytes), "resident_peak_bytes",
+                     profile->has_resident_peak ? count_of(profile->resident_peak_bytes) : json_null(), "left_out",
+                     count_of(profile->left_out), "sampling", sampling, "objects", objects_of(profile), "sites",
+                     sites_of(profile));
 }

@@ -144,6 +144,7 @@ static struct hm_blocks_part part_of(const struct hm_sites_block *block, uintptr
                                    .before = block->before,
                                    .entry = block->entry,
                                    .is_inherited = block->is_inherited,
+                                   .is_shared = block->is_shared,
                                    .is_placed = block->is_placed,
                                    .is_last = is_last};
 }
@@ -207,6 +208,7 @@ bool hm_blocks_add(const struct hm_blocks_new *new)
     block->entry = new->entry;
     block->is_placed = new->is_placed;
     block->is_inherited = new->is_inherited;
+    block->is_shared = new->is_shared;
     if (number == n)
         atomic_store(&process->n_blocks, n + 1);
     set_address(block, new->address);

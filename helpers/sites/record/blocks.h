@@ -26,6 +26,7 @@ struct hm_blocks_part {
     uint64_t before; /* of the block (table.h) */
     uint32_t entry;
     bool is_inherited;
+    bool is_shared;
     bool is_placed; /* its pages have a policy of their own (place.h) */
     bool is_last;   /* nothing is left of the allocation */
 };
@@ -36,6 +37,7 @@ struct hm_blocks_new {
     uint64_t born_ns;
     uint32_t entry;
     bool is_mapping;
+    bool is_shared; /* as in table.h */
     bool is_placed;
     bool is_inherited;
     const struct hm_blocks_part

@@ -23,8 +23,12 @@ static size_t take(const struct hm_sites_block *block, size_t count, struct hm_w
     for (size_t i = 0; i < count; i++) {
         uint64_t start = block[i].address, end;
         if (start > 0 && block[i].entry < HM_SITES_ENTRIES && !__builtin_add_overflow(start, block[i].bytes, &end))
-            range[n++] = (struct hm_watch_range){start, end, hm_least(block[i].before, HM_PROFILE_MOST), block[i].entry,
-                                                 block[i].is_inherited != 0};
+            range[n++] = (struct hm_watch_range){start,
+                                                 end,
+                                                 hm_least(block[i].before, HM_PROFILE_MOST),
+                                                 block[i].entry,
+                                                 block[i].is_inherited != 0,
+                                                 block[i].is_shared != 0};
     }
     return n;
 }
@@ -65,8 +69,8 @@ static void reach(struct hm_watch *watch, const struct hm_watch_ranges *ranges)
     }
 }
 
-/* Reads the process's memory again where there were changes, once after each look: it can be a million allocations. */
-static void refresh(struct hm_watch *watch, struct hm_watched *watched)
+/* Once after each look: it can be a million allocations. */
+void hm_watch_refresh(struct hm_watch *watch, struct hm_watched *watched)
 {
     struct hm_sites_process head;
     if (watched->has_changes && watched->read_ns == watch->looked_ns)
@@ -132,7 +136,7 @@ void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t page, double reads
         if (watch->watched[i].process.pid == pid)
             watched = &watch->watched[i];
     if (watched) {
-        refresh(watch, watched);
+        hm_watch_refresh(watch, watched);
         given = share_out(watch, &watched->now, page, reads, writes);
         if (given == 0) /* it may have been freed since */
             given = share_out(watch, &watched->before, page, reads, writes);

@@ -93,6 +93,9 @@ static void count_end(const struct hm_blocks_part *part)
     count_part(part, false);
 }
 
+/* What is noted. */
+enum kind { ALLOCATION, MAPPING, SHARED_MAPPING };
+
 /* A mapping in a call with an id is one of an allocator that the program has itself, for more than that call. */
 static uint32_t site_of(const void *caller, bool is_mapping)
 {
@@ -104,7 +107,7 @@ static uint32_t site_of(const void *caller, bool is_mapping)
 }
 
 /* Notes a block; its bytes are counted, too. Returns whether there was room. `was`: as in blocks.h. */
-static bool put(const void *memory, size_t bytes, uint32_t entry, bool is_mapping, const struct hm_blocks_part *was)
+static bool put(const void *memory, size_t bytes, uint32_t entry, enum kind kind, const struct hm_blocks_part *was)
 {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* the file may have to be opened, to grow */
@@ -113,7 +116,8 @@ static bool put(const void *memory, size_t bytes, uint32_t entry, bool is_mappin
                                       .bytes = bytes,
                                       .born_ns = hm_clock_ns(CLOCK_MONOTONIC),
                                       .entry = entry,
-                                      .is_mapping = is_mapping,
+                                      .is_mapping = kind != ALLOCATION,
+                                      .is_shared = kind == SHARED_MAPPING,
                                       .is_placed = is_placed,
                                       .was = was};
     pthread_mutex_lock(&hm_notes_lock);
@@ -133,12 +137,12 @@ static bool put(const void *memory, size_t bytes, uint32_t entry, bool is_mappin
     return is_noted;
 }
 
-static void note(const void *memory, size_t bytes, const void *caller, bool is_mapping)
+static void note(const void *memory, size_t bytes, const void *caller, enum kind kind)
 {
     if (!hm_notes_are_ours())
         return;
-    uint32_t entry = site_of(caller, is_mapping);
-    if (!put(memory, bytes, entry, is_mapping, NULL))
+    uint32_t entry = site_of(caller, kind != ALLOCATION);
+    if (!put(memory, bytes, entry, kind, NULL))
         return;
     atomic_fetch_add(&hm_notes_table->entry[entry].allocations, 1);
     if (bytes < HM_SLICES_LARGE)
@@ -147,12 +151,12 @@ static void note(const void *memory, size_t bytes, const void *caller, bool is_m
 
 void hm_notes_add(const void *memory, size_t bytes, const void *caller)
 {
-    note(memory, bytes, caller, false);
+    note(memory, bytes, caller, ALLOCATION);
 }
 
-void hm_notes_map(const void *memory, size_t bytes, const void *caller)
+void hm_notes_map(const void *memory, size_t bytes, bool is_shared, const void *caller)
 {
-    note(memory, bytes, caller, true);
+    note(memory, bytes, caller, is_shared ? SHARED_MAPPING : MAPPING);
 }
 
 void hm_notes_drop(const void *memory)
@@ -220,6 +224,7 @@ static void put_back(const struct hm_blocks_part *part)
                                         .is_mapping = true,
                                         .is_placed = part->is_placed && part->is_last,
                                         .is_inherited = part->is_inherited,
+                                        .is_shared = part->is_shared,
                                         .was = part};
     pthread_mutex_lock(&hm_notes_lock);
     bool is_noted = hm_blocks_add(&again);
@@ -258,7 +263,7 @@ void hm_notes_remap(const struct hm_notes_taken *taken, const void *moved, size_
         return;
     if (!was->is_last || was->bytes != new_bytes)
         atomic_store(&hm_notes_table->entry[was->entry].is_resized, 1);
-    if (!put(moved, new_bytes, was->entry, true, was))
+    if (!put(moved, new_bytes, was->entry, was->is_shared ? SHARED_MAPPING : MAPPING, was))
         atomic_fetch_add(&hm_notes_table->entry[was->entry].ended, goes_on);
     else if (!goes_on)
         atomic_fetch_add(&hm_notes_table->entry[was->entry].allocations, 1);

@@ -29,8 +29,8 @@ void hm_notes_add(const void *memory, size_t bytes, const void *caller);
 /* Notes its end. It may be unknown. */
 void hm_notes_drop(const void *memory);
 
-/* The same for mappings: the part that is unmapped may be any. */
-void hm_notes_map(const void *memory, size_t bytes, const void *caller);
+/* The same for mappings: the part that is unmapped may be any. `is_shared`: MAP_SHARED. */
+void hm_notes_map(const void *memory, size_t bytes, bool is_shared, const void *caller);
 void hm_notes_unmap(const void *memory, size_t bytes);
 
 #define HM_NOTES_TAKEN 8

@@ -186,7 +186,7 @@ static void note_mapping(const void *memory, size_t bytes, int flags, const void
     int number = errno;
     hm_notes_unmap(memory, bytes); /* what was there before, with MAP_FIXED */
     if ((flags & MAP_ANONYMOUS) && bytes >= hm_notes_least())
-        hm_notes_map(memory, bytes, caller);
+        hm_notes_map(memory, bytes, (flags & MAP_TYPE) != MAP_PRIVATE, caller);
     errno = number;
 }
 

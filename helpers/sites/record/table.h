@@ -83,8 +83,9 @@ struct hm_sites_block {
     uint64_t born_ns; /* CLOCK_MONOTONIC */
     uint64_t before;  /* bytes that the process had allocated at its site before, as profile/slices.h orders them */
     uint32_t entry;
-    uint16_t is_placed;    /* its pages have a policy of their own (place.h) */
-    uint16_t is_inherited; /* the process has it from the one that forked it, which counts its bytes */
+    uint8_t is_placed;    /* its pages have a policy of their own (place.h) */
+    uint8_t is_inherited; /* the process has it from the one that forked it, which counts its bytes */
+    uint8_t is_shared;    /* a mapping with MAP_SHARED: others may touch what this process has not */
 };
 
 struct hm_sites_small {

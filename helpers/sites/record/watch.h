@@ -22,6 +22,7 @@ struct hm_watch_range { /* memory of a site */
     uint64_t before; /* bytes of the site that were allocated before it (table.h) */
     uint32_t entry;
     bool is_inherited; /* the process has it from the one that forked it (table.h) */
+    bool is_shared;    /* with other processes (table.h) */
 };
 
 struct hm_watch_ranges { /* in ascending order */
@@ -83,7 +84,9 @@ int hm_watch_report(const struct hm_watch *watch, bool is_sampled, struct hm_pro
 /* Removes all files. */
 void hm_watch_close(struct hm_watch *watch);
 
-/* For watch.c: the process's memory, read from its file; n is 0 where that fails. The caller frees `range`. */
+/* Reads the process's memory into `now`, where it has changed since the last look. */
+void hm_watch_refresh(struct hm_watch *watch, struct hm_watched *watched);
+/* The process's memory, read from its file; n is 0 where that fails. The caller frees `range`. */
 struct hm_watch_ranges hm_watch_read_ranges(int fd);
 
 #endif

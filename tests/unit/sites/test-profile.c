@@ -137,6 +137,37 @@ static void test_slices(void **state)
     free(text);
 }
 
+/* So is what is resident: the rows of the schema, the second without slices. */
+static void test_resident(void **state)
+{
+    static const char *const rows[] = {
+        "{\"peak_bytes\": 7, \"mean_bytes\": 1.5, \"series\": [7" NULLS "], \"slices\": [0, 3, 31]}",
+        "{\"peak_bytes\": 10485760, \"mean_bytes\": 0.0, \"series\": [0" NULLS "], \"slices\": null}",
+    };
+    (void)state;
+    char *text = fixture_text(), *at = strstr(text, "\"resident\": null");
+    assert_non_null(at);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_error error = {""};
+        char *changed = NULL;
+        int length = asprintf(&changed, "%.*s\"resident\": %s%s", (int)(at - text), text, rows[i], at + 16);
+        struct hm_profile *profile = hm_profile_parse("it", changed, (size_t)length, &error);
+        assert_string_equal(error.text, "");
+        json_t *written = hm_profile_json(profile), *wanted = json_loads(rows[i], 0, NULL);
+        json_t *got = json_object_get(json_array_get(json_object_get(written, "sites"), 0), "resident");
+        assert_true(json_equal(got, wanted));
+        assert_int_equal(hm_profile_room(&profile->site[0], 65), i == 0 ? 7 : 65);
+        json_decref(written);
+        json_decref(wanted);
+        hm_profile_free(profile);
+        free(changed);
+    }
+    free(text);
+}
+
+#define RESIDENT                                                                                                       \
+    "it: sites[0].resident has to be peak_bytes, mean_bytes and series of at most the site's, and slices, or null"
+#define PARTS "\"series\": [0" NULLS "]"
 #define SLICES                                                                                                         \
     "it: sites[0].slices has to be accesses of at most 32 slices, of step_bytes each up to extent_bytes, or null"
 
@@ -183,6 +214,22 @@ static const struct {
      "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
     {"\"series\": null", "\"series\": [-1" NULLS "]",
      "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
+    {"\"resident\": null", "\"resident\": 1", RESIDENT},
+    {"\"resident\": null", "\"resident\": {\"peak_bytes\": 10485761, \"mean_bytes\": 0, \"slices\": null, " PARTS "}",
+     RESIDENT},
+    {"\"resident\": null", "\"resident\": {\"peak_bytes\": 1, \"mean_bytes\": 2, \"slices\": null, " PARTS "}",
+     RESIDENT},
+    {"\"resident\": null", "\"resident\": {\"peak_bytes\": 1, \"mean_bytes\": -1, \"slices\": null, " PARTS "}",
+     RESIDENT},
+    {"\"resident\": null", "\"resident\": {\"peak_bytes\": 1, \"mean_bytes\": 0, \"slices\": [], " PARTS "}", RESIDENT},
+    {"\"resident\": null", "\"resident\": {\"peak_bytes\": 1, \"mean_bytes\": 0, \"slices\": [1, 1], " PARTS "}",
+     RESIDENT},
+    {"\"resident\": null", "\"resident\": {\"peak_bytes\": 1, \"mean_bytes\": 0, \"slices\": [32], " PARTS "}",
+     RESIDENT},
+    {"\"resident\": null",
+     "\"resident\": {\"peak_bytes\": 1, \"mean_bytes\": 0, \"slices\": null, \"series\": [2" NULLS "]}", RESIDENT},
+    {"\"resident_peak_bytes\": null", "\"resident_peak_bytes\": 104857601",
+     "it: resident_peak_bytes has to be a whole number from 0 to 104857600"},
     {"\"slices\": null", "\"slices\": 1", SLICES},
     {"\"slices\": null", "\"slices\": {\"step_bytes\": 1, \"extent_bytes\": 2, \"accesses\": [1]}", SLICES},
     {"\"slices\": null", "\"slices\": {\"step_bytes\": 1, \"extent_bytes\": 33, \"accesses\": [1" NULLS ",0]}", SLICES},
@@ -313,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_functions_of_return_addresses),
         cmocka_unit_test(test_a_profile_is_written_as_it_was_read),
         cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_resident),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_a_torn_profile),
         cmocka_unit_test(test_what_is_no_file),

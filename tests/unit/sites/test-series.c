@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests when in the run a profile says that sites have memory, at looks whose times the test gives. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +48,7 @@ static void look(struct scene *scene, uint64_t ms, int at, int64_t bytes)
     entry->live_bytes = bytes;
     entry->peak_bytes = bytes > entry->peak_bytes ? bytes : entry->peak_bytes;
     scene->watch.looked_ns = scene->watch.began_ns + ms * MS;
-    hm_series_look(scene->series, &scene->watch);
+    hm_series_look(scene->series, &scene->watch, NULL);
 }
 
 /* Ends the run, and gives the sites their series. */
@@ -128,6 +129,73 @@ static void test_a_peak_between_two_looks(void **state)
     assert_parts(&scene.site[0], 16, 16, 8);
 }
 
+/* A look at page maps, of the first site. */
+static void look_at_pages(struct scene *scene, uint64_t ms, double bytes, double resident_bytes)
+{
+    static struct hm_watch_seen seen[HM_SITES_ENTRIES];
+    seen[FIRST] = (struct hm_watch_seen){bytes, resident_bytes, resident_bytes > 0 ? 0x1ff : 0, false};
+    scene->watch.looked_ns = scene->watch.began_ns + ms * MS;
+    hm_series_look(scene->series, &scene->watch, seen);
+}
+
+/* What comes and goes between two such looks counts in full, and what they have seen as they have seen it. */
+static void test_resident_memory(void **state)
+{
+    struct scene scene;
+    (void)state;
+    setup_scene(&scene);
+    look(&scene, 20, FIRST, 800);
+    look_at_pages(&scene, 20, 800, 0);
+    look(&scene, 800, FIRST, 800);
+    look_at_pages(&scene, 800, 800, 200);
+    look(&scene, 1620, FIRST, 830); /* 30 are gone before the next look */
+    look(&scene, 1680, FIRST, 800);
+    look_at_pages(&scene, 1700, 800, 100);
+    look_at_pages(&scene, 3160, 800, 100);
+    scene.watch.table->entry[FIRST].live_bytes = 0;
+    scene.site[0].lifetime_s = 2;
+    scene.site[0].mean_bytes = 800;
+    scene.site[0].peak_bytes = scene.profile.peak_bytes = 830;
+    scene.site[1].lifetime_s = NAN;
+    scene.watch.looked_ns = scene.watch.began_ns + 3200 * MS;
+    hm_series_end(scene.series, &scene.watch);
+    hm_series_report(scene.series, &scene.watch, &scene.profile);
+    const struct hm_profile_resident *resident = &scene.site[0].resident;
+    assert_true(resident->is_known);
+    assert_int_equal(resident->peak_bytes, 230);
+    assert_int_equal(resident->series[4], 200);
+    assert_int_equal(resident->series[16], 230);
+    assert_int_equal(resident->series[20], 100);
+    assert_int_equal(resident->slices, 0x1ff); /* 9 of 32 have room for the most */
+    assert_float_equal(resident->mean_bytes, 800 * (0.78 * 200 + 0.9 * 100 + 1.46 * 100) / (3.16 * 800), 0.01);
+    assert_int_equal(scene.profile.resident_peak_bytes, 230);
+    end_scene(&scene);
+}
+
+/* Nothing is known where looks end long before the program; memory that lives shorter than they are apart counts in
+ * full. */
+static void test_memory_that_looks_do_not_see(void **state)
+{
+    struct scene scene;
+    (void)state;
+    for (int is_short = 0; is_short < 2; is_short++) {
+        setup_scene(&scene);
+        look(&scene, 1000, FIRST, 8);
+        look_at_pages(&scene, 1000, 8, 1);
+        look_at_pages(&scene, is_short ? 3200 : 2200, 8, 1);
+        scene.site[0].lifetime_s = is_short ? 0.5 : 3;
+        scene.site[0].peak_bytes = scene.profile.peak_bytes = 8;
+        scene.watch.looked_ns = scene.watch.began_ns + 3200 * MS;
+        hm_series_end(scene.series, &scene.watch);
+        hm_series_report(scene.series, &scene.watch, &scene.profile);
+        assert_int_equal(scene.site[0].resident.is_known, is_short);
+        assert_int_equal(scene.site[0].resident.peak_bytes, is_short ? 8 : 0);
+        assert_int_equal(scene.site[0].resident.slices, 0);
+        assert_int_equal(scene.profile.has_resident_peak, is_short);
+        end_scene(&scene);
+    }
+}
+
 /* The program can write any number into the table. */
 static void test_numbers_that_nothing_has(void **state)
 {
@@ -166,6 +234,8 @@ int main(void)
         cmocka_unit_test(test_a_long_run),
         cmocka_unit_test(test_looks_that_are_far_from_each_other),
         cmocka_unit_test(test_a_peak_between_two_looks),
+        cmocka_unit_test(test_resident_memory),
+        cmocka_unit_test(test_memory_that_looks_do_not_see),
         cmocka_unit_test(test_numbers_that_nothing_has),
         cmocka_unit_test(test_without_series),
     };
