@@ -198,6 +198,22 @@ def touched(profile, *slices):
         site["resident"] = {"peak_bytes": size, "mean_bytes": 1.0, "series": lived(0, 32, size), "slices": numbers}
 
 
+def test_a_site_needs_room_for_what_it_touches(tmp_path):
+    path = changed(tmp_path, lambda profile: touched(profile, *range(8)))
+    VALIDATOR.validate(json.loads(path.read_text()))
+    words = ("plan", "--fast", "15M", path)
+    plan = json.loads(sites(*words, "--json", "--packer", "knapsack").stdout)
+    assert plan["fast"] == [A, C] and plan["fast_bytes"] == 15 * MIB  # A's 10 MiB, and 5 of C's 20
+    assert plan["expected_share"] == pytest.approx(0.55)
+    assert plan["parts"] == [{"id": C, "slices": list(range(8)), "bytes": 5 * MIB}]
+    text = sites(*words).stdout
+    assert f"site {C} has 8 of its 32 slices there, 5.0 MiB of its 20.0 MiB" in text
+    assert " fast " in next(line for line in text.splitlines() if line.startswith(C))
+    assert json.loads(sites("plan", "--json", "--fast", "20%", path).stdout)["capacity_bytes"] == 17 * MIB
+    page = sites("show", "--html", "-", path).stdout  # 84 MiB are used, and 1 MiB of small allocations
+    assert 'data-tip="85.0 MiB: accesses 95.0 %"' in page and ">5.0 MiB<" in page
+
+
 def test_an_old_profile_without_series_is_read(tmp_path):
     def change(profile):
         del profile["resident_peak_bytes"]

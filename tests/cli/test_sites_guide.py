@@ -197,6 +197,25 @@ def test_the_most_used_slices_of_a_site_have_the_fast_tier(tmp_path, probe):
     assert {number // 16 for number, is_fast in enumerate(small) if is_fast} == {2, 24} and sum(small) == 32
 
 
+def test_what_is_touched_of_a_site_has_the_fast_tier(tmp_path, probe):
+    """By a packer that takes whole sites: the slices that were touched, for which there is room, and not the others,
+    which the program touches in this run only."""
+    path = profile_of(probe, tmp_path / "touched.json", "slices")
+    profile = json.loads(path.read_text())
+    touched = {4, 5, 6, 31}
+    for site in profile["sites"]:
+        is_it = site["peak_bytes"] == 9 * MIB
+        site.update(reads=int(is_it), accesses=int(is_it), samples=int(is_it), series=None)
+        if is_it:
+            parts = [MIB] * 32
+            site["resident"] = {"peak_bytes": MIB, "mean_bytes": MIB, "series": parts, "slices": sorted(touched)}
+    path.write_text(json.dumps(profile))
+    options = ["--fast", "1152K", "--packer", "knapsack"]
+    lines = [line.split() for line in guide(path, probe, "slices", options=options).stdout.splitlines()]
+    mapped = [policy == FAST for name, policy in lines if name == "mapped"]
+    assert {number for number, is_fast in enumerate(mapped) if is_fast} == touched
+
+
 def test_a_mapping_that_has_got_larger_has_the_slices_in_front(tmp_path, probe):
     path = sliced(probe, tmp_path / "larger.json", "slices")
     profile = json.loads(path.read_text())

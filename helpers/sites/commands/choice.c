@@ -29,8 +29,8 @@ int hm_sites_take_packer(void *data, const char *text, struct hm_error *error)
 
 uint64_t hm_sites_capacity(const struct hm_sites_choice *choice, const struct hm_profile *profile)
 {
-    uint64_t bytes =
-        choice->percent < 0 ? choice->bytes : (uint64_t)((double)profile->peak_bytes * choice->percent / 100);
+    uint64_t bytes = choice->percent < 0 ? choice->bytes
+                                         : (uint64_t)((double)hm_profile_room_of_all(profile) * choice->percent / 100);
     return hm_least(bytes, HM_PACK_MOST);
 }
 

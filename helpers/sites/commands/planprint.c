@@ -26,7 +26,7 @@ static const struct hm_column columns[N_COLUMNS] = {
 /* Is a site left out though there is room, as both tiers serve more than the fast one alone? */
 static bool is_for_balance(const struct hm_sites_plan *plan, const struct hm_profile_site *site)
 {
-    return plan->costs.fast_mbs > 0 && plan->result.bytes + site->peak_bytes <= plan->capacity;
+    return plan->costs.fast_mbs > 0 && plan->result.bytes + hm_profile_room(site, site->peak_bytes) <= plan->capacity;
 }
 
 static bool is_limited(const struct hm_sites_plan *plan, size_t at)
@@ -34,9 +34,15 @@ static bool is_limited(const struct hm_sites_plan *plan, size_t at)
     return plan->result.limit_bytes > 0 && at == plan->result.limited;
 }
 
+/* Of what is touched of a site, are only some slices fast? */
+static bool takes_a_part(const struct hm_sites_plan *plan, size_t at)
+{
+    return hm_sites_plan_divides(plan, at) && plan->slices[at] != hm_profile_touched(&plan->profile->site[at]);
+}
+
 static const char *tier(const struct hm_sites_plan *plan, size_t at)
 {
-    if (is_limited(plan, at) || hm_sites_plan_divides(plan, at))
+    if (is_limited(plan, at) || takes_a_part(plan, at))
         return "part";
     return plan->result.is_fast[at] ? "fast" : "slow";
 }
@@ -51,9 +57,9 @@ static const char *why(const struct hm_sites_plan *plan, size_t at)
         return "no access was seen";
     if (is_limited(plan, at))
         return "what the others leave";
-    if (hm_sites_plan_divides(plan, at))
+    if (takes_a_part(plan, at))
         return "its most used slices";
-    if (site->peak_bytes > plan->capacity)
+    if (hm_profile_room(site, site->peak_bytes) > plan->capacity)
         return plan->result.is_fast[at] ? "the part that finds room" : "larger than the tier";
     if (plan->result.is_fast[at])
         return "accesses per byte";
@@ -130,8 +136,9 @@ static void put_parts(const struct hm_sites_plan *plan, size_t screen)
         const struct hm_profile_site *site = &plan->profile->site[at];
         if (!hm_sites_plan_divides(plan, at))
             continue;
+        bool is_counted = hm_slices_count(&site->slices) > 0;
         snprintf(text, sizeof(text), "site %016" PRIx64 " has %d of its %d slices there, %s of its %s", site->id,
-                 __builtin_popcount(plan->slices[at]), hm_slices_count(&site->slices),
+                 __builtin_popcount(plan->slices[at]), is_counted ? hm_slices_count(&site->slices) : HM_SLICES,
                  hm_size_format(hm_guide_slices_bytes(site, plan->slices[at]), size[0], sizeof(size[0])),
                  hm_size_format(site->peak_bytes, size[1], sizeof(size[1])));
         put_fact(screen, "part", text);
@@ -147,7 +154,7 @@ void hm_sites_plan_print(const struct hm_sites_plan *plan)
     snprintf(text, sizeof(text), "%s: %s", plan->packer->name, plan->packer->summary);
     put_fact(screen, "packer", text);
     snprintf(text, sizeof(text), "%s, of %s at the peak", hm_size_format(plan->capacity, size[0], sizeof(size[0])),
-             hm_size_format(plan->profile->peak_bytes, size[1], sizeof(size[1])));
+             hm_size_format(hm_profile_room_of_all(plan->profile), size[1], sizeof(size[1])));
     put_fact(screen, "capacity", text);
     snprintf(text, sizeof(text), "%s at one time%s", hm_size_format(result->bytes, size[0], sizeof(size[0])),
              result->bytes > plan->capacity ? ", more than fits: some of it will be in the slow tier" : "");

@@ -17,8 +17,16 @@
 
 _Static_assert(HM_PACK_PARTS == HM_PROFILE_PARTS, "packers know the parts of a profile");
 
+/* How a site is packed. */
+enum packed {
+    AS_WHOLE,   /* also with what is never touched: so the guide has it that is not told of slices */
+    AS_TOUCHED, /* the slices that are touched, together */
+    DIVIDED,    /* each of these by itself */
+};
+
 struct piece {
     size_t site;
+    enum packed packed;
     int slice;    /* or WHOLE */
     double share; /* of what the site is worth */
     uint64_t series[HM_PACK_PARTS];
@@ -30,7 +38,7 @@ struct pieces {
     struct hm_pack_item *item;
     const uint64_t **series; /* by piece, for the scene */
     bool *is_limitable, *is_fast;
-    bool *is_divided; /* by site */
+    enum packed *packed; /* by site */
 };
 
 /* An allocation in a slice of an order is in one tier, so a slice has to have many. */
@@ -44,7 +52,17 @@ static bool can_divide(const struct hm_guide_packing *packing, size_t at)
 {
     const struct hm_profile_site *site = &packing->profile->site[at];
     return packing->packer->may_divide && packing->value[at] > 0 && site->class_bytes == 0 &&
-           site->peak_bytes > packing->scene.capacity / LEAST_PART && has_slices(packing->profile, site);
+           hm_profile_room(site, site->peak_bytes) > packing->scene.capacity / LEAST_PART &&
+           has_slices(packing->profile, site);
+}
+
+/* Can what is never touched of a site be left out? By the size of its allocations, the guide has to have slices of
+ * these. */
+static bool can_leave_out(const struct hm_guide_packing *packing, size_t at)
+{
+    const struct hm_profile_site *site = &packing->profile->site[at];
+    return packing->value[at] > 0 && hm_profile_touched(site) != HM_SLICES_ALL && site->slices.step_bytes == 0 &&
+           hm_guide_block_bytes(packing->profile, site) >= HM_ALLOC_LEAST;
 }
 
 static void close_pieces(struct pieces *pieces)
@@ -54,7 +72,7 @@ static void close_pieces(struct pieces *pieces)
     free(pieces->series);
     free(pieces->is_limitable);
     free(pieces->is_fast);
-    free(pieces->is_divided);
+    free(pieces->packed);
 }
 
 /* Returns 0, or -1. To be closed in both cases. */
@@ -66,9 +84,8 @@ static int open_pieces(struct pieces *pieces, size_t n_sites)
                               .series = calloc(most, sizeof(*pieces->series)),
                               .is_limitable = calloc(most, sizeof(*pieces->is_limitable)),
                               .is_fast = calloc(most, sizeof(*pieces->is_fast)),
-                              .is_divided = calloc(n_sites + 1, sizeof(*pieces->is_divided))};
-    return pieces->piece && pieces->item && pieces->series && pieces->is_limitable && pieces->is_fast &&
-                   pieces->is_divided
+                              .packed = calloc(n_sites + 1, sizeof(*pieces->packed))};
+    return pieces->piece && pieces->item && pieces->series && pieces->is_limitable && pieces->is_fast && pieces->packed
                ? 0
                : -1;
 }
@@ -96,7 +113,9 @@ static double arena_factor(const struct hm_profile *profile, const struct hm_pro
 
 static uint64_t bytes_of(const struct piece *piece, const struct hm_profile_site *site, double factor, uint64_t bytes)
 {
-    uint64_t of_it = piece->slice == WHOLE ? bytes : slice_bytes(site, piece->slice, bytes);
+    uint64_t of_it = piece->packed == AS_TOUCHED ? hm_profile_room(site, bytes) : bytes;
+    if (piece->slice != WHOLE)
+        of_it = slice_bytes(site, piece->slice, bytes);
     return hm_least((uint64_t)ceil((double)of_it * factor), HM_PACK_MOST);
 }
 
@@ -106,35 +125,45 @@ static void add(struct pieces *pieces, const struct hm_guide_packing *packing, s
     size_t at = pieces->n++;
     pieces->piece[at] = piece;
     pieces->series[at] = site->has_series ? pieces->piece[at].series : NULL;
-    pieces->is_limitable[at] = piece.slice == WHOLE && hm_guide_can_limit(site);
+    pieces->is_limitable[at] = piece.packed == AS_WHOLE && hm_guide_can_limit(site);
 }
 
-/* Of the sites that can be divided, those that are worth most. Returns 0, or -1. */
-static int choose_divided(struct pieces *pieces, const struct hm_guide_packing *packing)
+/* The guide is told of slices of so many sites: of those that are worth most. Returns 0, or -1. */
+static int choose_packed(struct pieces *pieces, const struct hm_guide_packing *packing)
 {
     size_t n = 0, *order = hm_pack_order(packing->value, packing->profile->n_sites, &n);
-    int n_divided = 0;
-    for (size_t i = 0; order && i < n && n_divided < HM_GUIDE_PARTS; i++)
-        if (can_divide(packing, order[i])) {
-            pieces->is_divided[order[i]] = true;
-            n_divided++;
-        }
+    int n_told = 0;
+    for (size_t i = 0; order && i < n && n_told < HM_GUIDE_PARTS; i++) {
+        bool is_divided = can_divide(packing, order[i]), is_touched = can_leave_out(packing, order[i]);
+        pieces->packed[order[i]] = is_divided ? DIVIDED : is_touched ? AS_TOUCHED : AS_WHOLE;
+        n_told += is_divided || is_touched;
+    }
     free(order);
     return order ? 0 : -1;
 }
 
+/* No access is to a slice that is not touched. */
+static void divide(struct pieces *pieces, const struct hm_guide_packing *packing, size_t at)
+{
+    const struct hm_profile_site *site = &packing->profile->site[at];
+    double share[HM_SLICES], sum = 0;
+    uint32_t touched = site->slices.step_bytes == 0 ? hm_profile_touched(site) : HM_SLICES_ALL;
+    hm_slices_expect(&site->slices, site->samples, share);
+    for (int slice = 0; slice < hm_slices_count(&site->slices); slice++)
+        sum += touched >> slice & 1 ? share[slice] : 0;
+    for (int slice = 0; slice < hm_slices_count(&site->slices); slice++)
+        if (touched >> slice & 1)
+            add(pieces, packing,
+                (struct piece){.site = at, .packed = DIVIDED, .slice = slice, .share = share[slice] / sum});
+}
+
 static void cut(struct pieces *pieces, const struct hm_guide_packing *packing)
 {
-    double share[HM_SLICES];
     for (size_t i = 0; i < packing->profile->n_sites; i++) {
-        const struct hm_profile_site *site = &packing->profile->site[i];
-        if (!pieces->is_divided[i]) {
-            add(pieces, packing, (struct piece){.site = i, .slice = WHOLE, .share = 1});
-            continue;
-        }
-        hm_slices_expect(&site->slices, site->samples, share);
-        for (int slice = 0; slice < hm_slices_count(&site->slices); slice++)
-            add(pieces, packing, (struct piece){.site = i, .slice = slice, .share = share[slice]});
+        if (pieces->packed[i] == DIVIDED)
+            divide(pieces, packing, i);
+        else
+            add(pieces, packing, (struct piece){.site = i, .packed = pieces->packed[i], .slice = WHOLE, .share = 1});
     }
 }
 
@@ -164,7 +193,9 @@ static void gather(const struct pieces *pieces, const struct hm_profile *profile
         const struct piece *piece = &pieces->piece[i];
         if (pieces->is_fast[i]) {
             result->is_fast[piece->site] = true;
-            slices[piece->site] |= piece->slice == WHOLE ? HM_SLICES_ALL : UINT32_C(1) << piece->slice;
+            slices[piece->site] |= piece->packed == AS_WHOLE     ? HM_SLICES_ALL
+                                   : piece->packed == AS_TOUCHED ? hm_profile_touched(&profile->site[piece->site])
+                                                                 : UINT32_C(1) << piece->slice;
         }
     }
     for (size_t i = 0; i < profile->n_sites; i++) {
@@ -199,7 +230,7 @@ int hm_guide_pack(const struct hm_guide_packing *packing, struct hm_pack_result 
     bool *is_fast = result->is_fast;
     int status = open_pieces(&pieces, packing->profile->n_sites);
     if (status == 0)
-        status = choose_divided(&pieces, packing);
+        status = choose_packed(&pieces, packing);
     if (status == 0) {
         cut(&pieces, packing);
         result->is_fast = pieces.is_fast;
@@ -216,8 +247,8 @@ int hm_guide_pack(const struct hm_guide_packing *packing, struct hm_pack_result 
 uint64_t hm_guide_slices_bytes(const struct hm_profile_site *site, uint32_t slices)
 {
     uint64_t bytes = 0;
-    if (slices == HM_SLICES_ALL)
-        return site->peak_bytes;
+    if (slices == HM_SLICES_ALL || (slices == hm_profile_touched(site) && site->slices.step_bytes == 0))
+        return slices == HM_SLICES_ALL ? site->peak_bytes : hm_profile_room(site, site->peak_bytes);
     for (int i = 0; i < hm_slices_count(&site->slices); i++)
         if (slices >> i & 1)
             bytes += slice_bytes(site, i, site->peak_bytes);

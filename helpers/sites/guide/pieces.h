@@ -17,9 +17,11 @@ struct hm_guide_packing {
 
 /*
  * Packs the sites of a profile. A packer that may divide a site takes some of its slices, where these are known, and
- * the site is large enough for that to make a difference. All of `result` is by site, as is `slices`: the set of each
- * site's slices that are taken. Both arrays are the caller's. What finds room is reckoned with what small allocations
- * take of the arenas; result->bytes are those of the profile. Returns 0, or -1 (ENOMEM).
+ * the site is large enough for that to make a difference. Slices that are not touched are left out: the guide counts
+ * what it places, whether it is touched or not, so they would take room that nothing needs. All of `result` is by site,
+ * as is `slices`: the set of each site's slices that are taken. Both arrays are the caller's. What finds room is
+ * reckoned with what small allocations take of the arenas; result->bytes are those of the profile. Returns 0, or -1
+ * (ENOMEM).
  */
 int hm_guide_pack(const struct hm_guide_packing *packing, struct hm_pack_result *result, uint32_t *slices);
 

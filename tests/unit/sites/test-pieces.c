@@ -54,6 +54,42 @@ static void test_sites_are_divided(void **state)
     assert_int_equal(choice.table.n_parts, 0);
 }
 
+/* What is never touched of a site takes no room, whether its slices are chosen one by one or it is taken whole. */
+static void test_what_is_not_touched_takes_no_room(void **state)
+{
+    static const char *const packers[] = {"gain", "hotset", "thermos", "knapsack"};
+    struct hm_profile_site site[2] = {
+        {.id = 1, .allocations = 1, .peak_bytes = 64 * MIB, .mean_bytes = 64 * MIB, .lifetime_s = 10, .reads = 900},
+        {.id = 2, .allocations = 1, .peak_bytes = 8 * MIB, .mean_bytes = 8 * MIB, .lifetime_s = 10, .reads = 100}};
+    const struct hm_profile profile = {.elapsed_s = 10, .n_sites = 2, .site = site, .elsewhere = 0};
+    struct hm_error error = {""};
+    (void)state;
+    site[0].resident = (struct hm_profile_resident){.is_known = true, .peak_bytes = 5 * MIB, .slices = 0x70};
+    site[0].samples = 900;
+    choice.has_arenas = true;
+    choice.capacity_bytes = 14 * MIB;
+    for (int is_divided = 0; is_divided < 2; is_divided++) {
+        site[0].slices = (struct hm_slices){.is_known = is_divided > 0, .accesses = {[4] = 300, [5] = 300, [6] = 300}};
+        for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++) {
+            choice.packer = hm_packer_find(packers[i], &error);
+            assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
+            assert_int_equal(choice.table.n_ids, 2);
+            assert_int_equal(choice.fast_bytes, 14 * MIB);
+            assert_int_equal(choice.table.limited_bytes, 0);
+            assert_float_equal(choice.expected_share, 1, 1e-9);
+            assert_int_equal(choice.table.n_parts, 1);
+            assert_true(choice.table.part[0].id == 1 && choice.table.part[0].slices == 0x70);
+            assert_int_equal(choice.table.part[0].step_bytes, 0);
+        }
+    }
+    site[0].allocations = 64 * MIB / 4096; /* small ones have no slices, and the guide counts all of the arenas */
+    site[0].mean_bytes = 64 * MIB;
+    site[0].slices.is_known = false;
+    choice.packer = hm_packer_find("knapsack", &error);
+    assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
+    assert_int_equal(choice.table.n_ids, 1);
+}
+
 #define MANY (HM_GUIDE_PARTS + 6)
 
 /* Where more sites could be divided than are, those are that have most accesses, wherever they stand. */
@@ -82,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sites_are_divided),
+        cmocka_unit_test(test_what_is_not_touched_takes_no_room),
         cmocka_unit_test(test_sites_with_most_accesses_are_divided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
