@@ -131,8 +131,9 @@ static int turn_on(struct hm_damon_broker *broker, struct hm_damon_lease *lease,
     if (lease->by_bitmap)
         return hm_damon_idle_begin(broker, lease, error);
     unsigned k = (unsigned)lease->kdamond;
-    pid_t thread =
-        hm_damon_slots_start(&broker->slots[k], k, &broker->owned, &lease->bursts.pages, lease->target, error);
+    pid_t thread = hm_damon_thread_check(broker, lease, error);
+    if (thread == 0)
+        thread = hm_damon_slots_start(&broker->slots[k], k, &broker->owned, &lease->bursts.pages, lease->target, error);
     lease->thread = thread > 0 ? thread : 0;
     return thread < 0 ? -1 : 0;
 }
@@ -237,7 +238,8 @@ static int try_one(struct hm_damon_broker *broker, struct hm_damon_lease *lease,
     lease->bursts.n_refused = began < 0 ? lease->bursts.n_refused + 1 : 0;
     if (began > 0)
         return 0;
-    if (lease->bursts.n_refused >= REFUSALS)
+    bool is_gone = !lease->by_bitmap && broker->owned.n == 0; /* another try would find the same */
+    if (lease->bursts.n_refused >= REFUSALS || (began < 0 && is_gone))
         return -1;
     int result = hm_damon_thread_end(broker, lease);
     if (began < 0) {

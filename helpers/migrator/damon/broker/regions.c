@@ -40,7 +40,7 @@ pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struc
     for (unsigned t = 0; t < n_processes; t++)
         if (write_target(k, t, &process[t], error) != 0)
             return -1;
-    return hm_damon_turn_on(k, error);
+    return hm_damon_turn_on(k, owned, error);
 }
 
 int hm_damon_change(unsigned k, const struct hm_damon_settings *settings, struct hm_error *error)

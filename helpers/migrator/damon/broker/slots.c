@@ -141,11 +141,11 @@ pid_t hm_damon_slots_start(struct hm_damon_slots *slots, unsigned k, const struc
     if (hm_damon_set_up(k, owned->mark, error) != 0 || write_settings(k, burst, error) != 0 ||
         fit(slots, k, burst, process, error) != 0 || write_pages(slots, burst, error) != 0)
         return -1;
-    return hm_damon_turn_on(k, error);
+    return hm_damon_turn_on(k, owned, error);
 }
 
-void hm_damon_slots_close(struct hm_damon_slots *slots, unsigned k)
+void hm_damon_slots_close(struct hm_damon_slots *slots, unsigned k, const struct hm_damon_owned *owned)
 {
-    hm_damon_stop(k);
+    hm_damon_stop(k, owned);
     forget(slots);
 }

@@ -32,7 +32,7 @@ struct hm_damon_slots {
 pid_t hm_damon_slots_start(struct hm_damon_slots *slots, unsigned k, const struct hm_damon_owned *owned,
                            const struct hm_damon_burst *burst, const struct hm_damon_process *process,
                            struct hm_error *error);
-/* Turns kdamond k off, takes its targets away, and closes the slots. */
-void hm_damon_slots_close(struct hm_damon_slots *slots, unsigned k);
+/* Turns kdamond k off and takes its targets away, if it is ours, and closes the slots. */
+void hm_damon_slots_close(struct hm_damon_slots *slots, unsigned k, const struct hm_damon_owned *owned);
 
 #endif

@@ -48,8 +48,10 @@ int hm_damon_steady_begin(struct hm_damon_broker *broker, struct hm_damon_lease 
     } else { /* what was measured of these processes holds; their ranges may have changed */
         hm_damon_tune_min(&lease->needs, &lease->steady.settings);
     }
-    pid_t thread = hm_damon_start((unsigned)lease->kdamond, &broker->owned, &lease->steady.settings, lease->target,
-                                  lease->n, error);
+    pid_t thread = hm_damon_thread_check(broker, lease, error);
+    if (thread == 0)
+        thread = hm_damon_start((unsigned)lease->kdamond, &broker->owned, &lease->steady.settings, lease->target,
+                                lease->n, error);
     lease->thread = thread > 0 ? thread : 0;
     if (!hm_damon_targets_live(lease->pidfd, lease->n))
         return hm_fail(error, ESRCH, "a process ended while its watch began");
@@ -105,7 +107,9 @@ static int change(struct hm_damon_broker *broker, const struct hm_damon_lease *l
                   const struct hm_damon_settings *better)
 {
     uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    int result = hm_damon_change((unsigned)lease->kdamond, better, NULL);
+    int result = hm_damon_thread_check(broker, lease, NULL);
+    if (result == 0)
+        result = hm_damon_change((unsigned)lease->kdamond, better, NULL);
     uint64_t ended_ns = hm_clock_ns(CLOCK_MONOTONIC);
     broker->change_ns = ended_ns + (ended_ns - begun_ns);
     return result;

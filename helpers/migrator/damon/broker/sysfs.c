@@ -50,17 +50,21 @@ static int is_ours(unsigned k, uint32_t mark)
     return 0;
 }
 
-/* Are all kdamonds ours? Returns as is_ours. */
-static int are_ours(const struct hm_damon_owned *owned)
+/* Are there as many kdamonds as are ours? Returns as is_ours. */
+static int is_number_ours(const struct hm_damon_owned *owned)
 {
     uint64_t n;
-    int result = 1;
     if (owned->n == 0)
         return 0;
     if (hm_damon_attribute_read("nr_kdamonds", &n) != 0)
         return errno == EBUSY ? -1 : 0;
-    if (n != owned->n)
-        return 0;
+    return n == owned->n;
+}
+
+/* Are all kdamonds ours? Returns as is_ours. */
+static int are_ours(const struct hm_damon_owned *owned)
+{
+    int result = is_number_ours(owned);
     for (unsigned k = 0; k < owned->n && result == 1; k++)
         result = is_ours(k, owned->mark);
     return result;
@@ -133,7 +137,7 @@ int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm
     int found = hm_damon_state_read(path, owned) == 0 ? are_ours(owned) : 0;
     if (found > 0) {
         for (unsigned k = 0; k < owned->n; k++)
-            hm_damon_stop(k);
+            hm_damon_stop(k, owned);
         return 0;
     }
     *owned = (struct hm_damon_owned){0};
@@ -141,6 +145,21 @@ int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm
         return fail_busy(error);
     unlink(path);
     return 0;
+}
+
+int hm_damon_check_owned(unsigned k, const char *path, struct hm_damon_owned *owned, struct hm_error *error)
+{
+    int found = is_number_ours(owned);
+    if (found > 0)
+        found = is_ours(k, owned->mark);
+    if (found > 0)
+        return 0;
+    if (found < 0)
+        return fail_busy(error);
+    if (owned->n > 0)
+        unlink(path);
+    *owned = (struct hm_damon_owned){0};
+    return hm_fail(error, EBUSY, "somebody else has made kdamonds on this node: those of hybridmem are gone");
 }
 
 int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error)
@@ -152,7 +171,7 @@ int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_er
         return fail_busy(error);
     if (found > 0) {
         for (unsigned k = 0; k < owned->n; k++)
-            hm_damon_stop(k);
+            hm_damon_stop(k, owned);
         if (hm_damon_attribute_write_text("nr_kdamonds", "0", error) != 0)
             return -1;
     }
@@ -168,13 +187,13 @@ static int write_state(unsigned k, const char *state, struct hm_error *error)
     return hm_damon_attribute_write_text(file, state, error);
 }
 
-pid_t hm_damon_turn_on(unsigned k, struct hm_error *error)
+pid_t hm_damon_turn_on(unsigned k, const struct hm_damon_owned *owned, struct hm_error *error)
 {
     char file[64];
     uint64_t thread;
     int result = write_state(k, "on", error), number = ESRCH;
-    /* It may be on since nobody could turn it off. */
-    if (result != 0 && errno == EBUSY && hm_damon_turn_off(k) == 0)
+    /* It may be on since nobody could turn it off; or somebody else has just made it, and uses it. */
+    if (result != 0 && errno == EBUSY && compare(k, MARK, owned->mark) == 1 && hm_damon_turn_off(k, owned) == 0)
         result = write_state(k, "on", error);
     if (result != 0)
         return -1;
@@ -183,21 +202,32 @@ pid_t hm_damon_turn_on(unsigned k, struct hm_error *error)
         number = errno == EBUSY ? EBUSY : ESRCH;
     else if (thread > 0 && thread < INT32_MAX)
         return (pid_t)thread;
-    hm_damon_turn_off(k);
+    hm_damon_turn_off(k, owned);
     return number == EBUSY
                ? hm_fail(error, EBUSY, "cannot read the thread of kdamond %u: DAMON's files are busy", k)
                : hm_fail(error, ESRCH, "kdamond %u ended at once: its processes have ended, or the kernel refused them",
                          k);
 }
 
-int hm_damon_turn_off(unsigned k)
+/* Is kdamond k one that we have made? Where its thread has ended by itself, it may be somebody else's by now. */
+static int may_touch(unsigned k, const struct hm_damon_owned *owned)
 {
+    return k < owned->n ? is_ours(k, owned->mark) : 0;
+}
+
+int hm_damon_turn_off(unsigned k, const struct hm_damon_owned *owned)
+{
+    int found = may_touch(k, owned);
+    if (found <= 0)
+        return found;
     return write_state(k, "off", NULL) != 0 && errno == EBUSY ? -1 : 0;
 }
 
-void hm_damon_stop(unsigned k)
+void hm_damon_stop(unsigned k, const struct hm_damon_owned *owned)
 {
-    hm_damon_turn_off(k);
+    hm_damon_turn_off(k, owned);
+    if (may_touch(k, owned) <= 0)
+        return;
     /* Process numbers must not stay in the targets: they may belong to other processes later. */
     hm_damon_attribute_write(k, 0, NULL, "contexts/0/targets/nr_targets");
 }

@@ -35,22 +35,29 @@ int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, 
  */
 int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 /*
+ * Checks, before kdamond k is set up or turned on, that it is still ours: while all kdamonds are off, the kernel lets
+ * anybody make new ones in their place. If it is not, owned->n becomes 0 and the state file is removed. Returns 0, or
+ * -1 (EBUSY) with a text, also if the kernel was too busy to tell; then nothing changes.
+ */
+int hm_damon_check_owned(unsigned k, const char *path, struct hm_damon_owned *owned, struct hm_error *error);
+/*
  * Turns our kdamonds off, sets the number of kdamonds back to 0 and removes the state file. Kdamonds that are not ours
  * any more are not touched. Does nothing if owned->n is 0. Returns 0, or -1 with a text.
  */
 int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 
 /*
- * Sets kdamond k up when it is first used, and not earlier: the set-up makes some twenty files in the kernel. The mark
- * is written last: it says that the set-up is complete. Returns 0, or -1 with a text.
+ * Sets kdamond k, which is ours, up when it is first used, and not earlier: the set-up makes some twenty files in the
+ * kernel. The mark is written last: it says that the set-up is complete. Returns 0, or -1 with a text.
  */
 int hm_damon_set_up(unsigned k, uint32_t mark, struct hm_error *error);
 /* Turns kdamond k on, as it was set up. Returns the pid of its thread, or -1 with a text; ESRCH: it ended at once. */
-pid_t hm_damon_turn_on(unsigned k, struct hm_error *error);
-/* Turns kdamond k off. Returns 0 also if it was off, or -1 if others keep DAMON's files busy: it may still be on. */
-int hm_damon_turn_off(unsigned k);
-/* Turns kdamond k off, and takes its targets away, if others do not keep DAMON's files busy. */
-void hm_damon_stop(unsigned k);
+pid_t hm_damon_turn_on(unsigned k, const struct hm_damon_owned *owned, struct hm_error *error);
+/* Turns kdamond k off, if it is ours. Returns 0 also if it was off, or -1 if others keep DAMON's files busy: it may
+ * still be on. */
+int hm_damon_turn_off(unsigned k, const struct hm_damon_owned *owned);
+/* Turns kdamond k off, and takes its targets away, if it is ours and others do not keep DAMON's files busy. */
+void hm_damon_stop(unsigned k, const struct hm_damon_owned *owned);
 /* CPU time of the thread in ns; 0 if it has ended, also if another process has its number now. */
 uint64_t hm_damon_cpu_ns(pid_t kdamond);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "thread.h"
 
+#include <errno.h>
 #include <sched.h>
 
 #include "base/amount.h"
@@ -35,6 +36,18 @@ uint64_t hm_damon_thread_rest(const struct hm_damon_broker *broker, const struct
     return hm_clock_ns(CLOCK_MONOTONIC) + rest_ns;
 }
 
+int hm_damon_thread_check(struct hm_damon_broker *broker, const struct hm_damon_lease *lease, struct hm_error *error)
+{
+    if (hm_damon_check_owned((unsigned)lease->kdamond, broker->state_path, &broker->owned, error) == 0)
+        return 0;
+    int number = errno;
+    if (broker->owned.n == 0)
+        for (unsigned k = 0; k < HM_DAMON_KDAMONDS; k++)
+            hm_damon_slots_close(&broker->slots[k], k, &broker->owned);
+    errno = number;
+    return -1;
+}
+
 int hm_damon_thread_end(const struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     if (lease->thread > 0) {
@@ -42,7 +55,7 @@ int hm_damon_thread_end(const struct hm_damon_broker *broker, struct hm_damon_le
         hm_damon_thread_look(lease);
         if (begun_ns < lease->off_ns)
             return -1;
-        if (hm_damon_turn_off((unsigned)lease->kdamond) != 0) {
+        if (hm_damon_turn_off((unsigned)lease->kdamond, &broker->owned) != 0) {
             lease->off_ns = hm_damon_thread_rest(broker, lease, hm_clock_ns(CLOCK_MONOTONIC) - begun_ns);
             return -1;
         }
@@ -59,5 +72,5 @@ int hm_damon_thread_end(const struct hm_damon_broker *broker, struct hm_damon_le
 void hm_damon_thread_forget(struct hm_damon_broker *broker, const struct hm_damon_lease *lease)
 {
     if (!lease->by_bitmap)
-        hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
+        hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond, &broker->owned);
 }

@@ -14,6 +14,12 @@ void hm_damon_thread_look(struct hm_damon_lease *lease);
 uint64_t hm_damon_thread_rest(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
                               uint64_t blocked_ns);
 /*
+ * Checks, before it is turned on or changed, that the lease's kdamond is still ours. If it is not, none is: all slots
+ * are closed, and the next client that asks has new kdamonds made, where nobody else has some. Returns 0, or -1 with
+ * a text.
+ */
+int hm_damon_thread_check(struct hm_damon_broker *broker, const struct hm_damon_lease *lease, struct hm_error *error);
+/*
  * Turns the thread off, if there is one, and closes its tracepoint; looks with the idle bitmap end, too. The kdamond's
  * targets stay. Returns 0, or -1 if others keep DAMON's files busy: then it is still there. The caller tries again, in
  * vain until lease->off_ns.

@@ -4,7 +4,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -125,7 +127,7 @@ static void a_kdamond_whose_thread_is_not_told_is_busy(void **state)
     (void)state;
     assert_int_equal(lease_ask().number, 0);
     kernel.is_busy_from_on = true;
-    assert_int_equal(hm_damon_turn_on(0, NULL), -1);
+    assert_int_equal(hm_damon_turn_on(0, &broker.owned, NULL), -1);
     assert_int_equal(errno, EBUSY);
     kernel.is_busy = false;
 }
@@ -138,6 +140,43 @@ static void a_kdamond_that_is_on_begins_anew(void **state)
     kernel_put(DAMON_FILES "0/state", "on");
     burst_watch_one();
     kernel_put(DAMON_FILES "0/state", "on");
+    lease_work_after(0);
+    burst_end(1);
+    burst_assert_list(0);
+}
+
+/* Between two bursts all kdamonds are off, and the kernel lets anybody make new ones in their place. */
+static void kdamonds_that_others_make_between_bursts_are_left_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *text;
+    } theirs[] = {{"0/contexts/nr_contexts", "1"},
+                  {"0/contexts/0/operations", "paddr"},
+                  {"0/contexts/0/targets/nr_targets", "1"},
+                  {"0/contexts/0/monitoring_attrs/intervals/update_us", "60000000"},
+                  {"0/state", "on"},
+                  {"0/pid", "77"}};
+    char path[128];
+    burst_watch_one();
+    lease_work_after(0);
+    burst_end(1);
+    lease_hear_all();
+    kernel_set_number("1");
+    for (size_t i = 0; i < N_ROWS(theirs); i++) {
+        snprintf(path, sizeof(path), DAMON_FILES "%s", theirs[i].file);
+        kernel_put(path, theirs[i].text);
+    }
+    kernel.now_ns = lease.bursts.next_ns;
+    assert_true(lease_work_after(0));
+    assert_int_equal(lease_hear()->answer.number, EBUSY);
+    for (size_t i = 0; i < N_ROWS(theirs); i++)
+        assert_string_equal(kernel_text(theirs[i].file), theirs[i].text);
+    assert_true(broker.owned.n == 0 && access(broker.state_path, F_OK) != 0);
+    assert_int_equal(lease_ask().number, EBUSY);
+    kernel_set_number("0"); /* they have ended, and so there are ours again */
+    burst_watch_one();
+    kernel.now_ns = lease.bursts.next_ns;
     lease_work_after(0);
     burst_end(1);
     burst_assert_list(0);
@@ -156,6 +195,8 @@ int main(void)
                                         burst_tear_down),
         cmocka_unit_test_setup_teardown(a_kdamond_whose_thread_is_not_told_is_busy, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(a_kdamond_that_is_on_begins_anew, burst_set_up, burst_tear_down),
+        cmocka_unit_test_setup_teardown(kdamonds_that_others_make_between_bursts_are_left_alone, burst_set_up,
+                                        burst_tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -26,8 +26,8 @@ static struct hm_damon_moment now, cost;
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_hm_damon_check_kernel(struct hm_error *error);
-void __wrap_hm_damon_stop(unsigned k);
-int __wrap_hm_damon_turn_off(unsigned k);
+void __wrap_hm_damon_stop(unsigned k, const struct hm_damon_owned *owned);
+int __wrap_hm_damon_turn_off(unsigned k, const struct hm_damon_owned *owned);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
@@ -50,15 +50,15 @@ int __wrap_hm_damon_check_kernel(struct hm_error *error)
     return hm_fail(error, ENODEV, "no DAMON here");
 }
 
-void __wrap_hm_damon_stop(unsigned k)
+void __wrap_hm_damon_stop(unsigned k, const struct hm_damon_owned *owned)
 {
-    (void)k;
+    (void)k, (void)owned;
     work_for(&cost);
 }
 
-int __wrap_hm_damon_turn_off(unsigned k)
+int __wrap_hm_damon_turn_off(unsigned k, const struct hm_damon_owned *owned)
 {
-    (void)k;
+    (void)k, (void)owned;
     return 0;
 }
 
