@@ -155,7 +155,8 @@ static struct hm_source *open_clock(const struct hm_source_setup *setup, struct 
 
 const struct hm_source_row hm_source_clock = {
     .name = "clock",
-    .needs = "kernel.perf_event_paranoid 2 or less, or CAP_PERFMON; no hardware",
+    .needs = "kernel.perf_event_paranoid 2 or less, or CAP_PERFMON; kernel.yama.ptrace_scope 0, or a step and Linux "
+             "5.9; no hardware",
     .knows = "address, load or store, for each sample, by the code that a thread executes",
     .cost =
         "some us of CPU time per sample, measured when it is opened; the time between samples is chosen by overhead=",

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -10,8 +11,10 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/pagesize.h"
 #include "clockdecoder.h"
+#include "clockfiles.h"
 #include "clockplaces.h"
 #include "clockyield.h"
 
@@ -22,6 +25,8 @@
 /* Of the CPU time that may be used by now: for code that is seen the first time. What is left is for code that the
  * programs come back to, as most samples are of such code. */
 #define AT_FIRST 0.75
+#define SCOPE "/proc/sys/kernel/yama/ptrace_scope"
+#define TICKS 100 /* of which none is in code that may be read, until it is clear that none will be */
 
 struct hm_clock_code {
     struct hm_clock_decoder decoder;
@@ -31,6 +36,14 @@ struct hm_clock_code {
     double started_s; /* of cpu_s: for its start, which no place has to pay for */
     struct hm_clock_yield yield;
     struct hm_clock_places *places;
+    struct hm_clock_files files;
+    struct {
+        int number;       /* errno of the last time that a process's memory was not to be read; 0: never */
+        bool lacks_power; /* nor may mapped files be opened */
+        uint64_t ticks;   /* in code that was not read */
+        uint64_t others;  /* in code that was */
+        char why[160];
+    } refused;
     /* Code that is to be asked about, and the answers. */
     struct hm_route_code piece[HM_ROUTE_BATCH];
     struct hm_clock_key key[HM_ROUTE_BATCH];
@@ -81,14 +94,19 @@ void hm_clock_code_free(struct hm_clock_code *code)
 }
 
 /* Reads up to `size` bytes of the process's code, which is less than a page. Returns the number of bytes. */
-static size_t read_code(uint32_t pid, uint64_t from, uint8_t *code, size_t size)
+static size_t read_code(struct hm_clock_code *code, uint32_t pid, uint64_t from, uint8_t *byte, size_t size)
 {
     size_t left = hm_page_size() - from % hm_page_size(), first = size < left ? size : left;
-    struct iovec to = {.iov_base = code, .iov_len = size};
+    struct iovec to = {.iov_base = byte, .iov_len = size};
     /* the kernel reads no part of an area of which it cannot read all */
     struct iovec there[2] = {{.iov_base = (void *)(uintptr_t)from, .iov_len = first},
                              {.iov_base = (void *)(uintptr_t)(from + first), .iov_len = size - first}};
     ssize_t result = process_vm_readv((pid_t)pid, &to, 1, there, 2, 0);
+    if (result < 0 && errno != ESRCH && errno != EFAULT) {
+        code->refused.number = errno;
+        result = hm_clock_files_read(&code->files, (pid_t)pid, from, byte, size);
+        code->refused.lacks_power = code->refused.lacks_power || (result < 0 && errno == EPERM);
+    }
     return result > 0 ? (size_t)result : 0;
 }
 
@@ -98,10 +116,10 @@ static const struct hm_clock_key *note(struct hm_clock_code *code, uint32_t pid,
 {
     struct hm_clock_key key = {{0}};
     size_t in_page = ip % hm_page_size(), before = ip < HM_ROUTE_BEFORE ? ip : HM_ROUTE_BEFORE;
-    size_t size = read_code(pid, ip - before, piece->byte, before + HM_ROUTE_AFTER);
+    size_t size = read_code(code, pid, ip - before, piece->byte, before + HM_ROUTE_AFTER);
     if (size <= before && in_page < before) { /* the page before is not code */
         before = in_page;
-        size = read_code(pid, ip - before, piece->byte, before + HM_ROUTE_AFTER);
+        size = read_code(code, pid, ip - before, piece->byte, before + HM_ROUTE_AFTER);
     }
     memset(piece->byte + size, 0, sizeof(piece->byte) - size);
     piece->before = (uint16_t)before;
@@ -163,6 +181,7 @@ static void forget_old(struct hm_clock_code *code)
     if (now_s < code->read_s + TRUSTED_S)
         return;
     hm_clock_places_forget(code->places);
+    hm_clock_files_forget(&code->files);
     code->read_s = now_s;
 }
 
@@ -178,6 +197,7 @@ static void locate(struct hm_clock_code *code, struct hm_ring_sample *sample)
     const struct hm_clock_key *key = hm_clock_places_find(code->places, sample->pid, sample->ip);
     if (!key || !hm_clock_places_route(code->places, key, &route))
         return;
+    *(hm_clock_key_has_code(key) ? &code->refused.others : &code->refused.ticks) += 1;
     if (route)
         access = hm_route_follow(route, sample->ip, sample->reg, &sample->address);
     hm_clock_yield_add(&code->yield, sample->address >> hm_page_shift());
@@ -210,11 +230,27 @@ double hm_clock_code_cpu_s(const struct hm_clock_code *code)
     return code->cpu_s;
 }
 
+/* Says why code was not read. */
+static const char *explain(struct hm_clock_code *code)
+{
+    static const char what[] = "the code of the step's processes may not be read";
+    char scope[16];
+    if (hm_file_read_line(SCOPE, scope, sizeof(scope)) == 0 && scope[0] != '0')
+        snprintf(code->refused.why, sizeof(code->refused.why), "%s: kernel.yama.ptrace_scope is %s", what, scope);
+    else
+        snprintf(code->refused.why, sizeof(code->refused.why), "%s: %.80s", what, strerror(code->refused.number));
+    return code->refused.why;
+}
+
 const char *hm_clock_code_is_over(struct hm_clock_code *code)
 {
     if (code->decoder.fd < 0)
         return "hybridmem-decode, which reads the programs' code, does not answer";
-    if (hm_clock_yield_is_low(&code->yield, hm_clock_s(CLOCK_MONOTONIC)))
-        return "the programs compute so much between two accesses that few ticks of the clock tell an address";
-    return NULL;
+    if (code->refused.lacks_power && code->refused.others == 0 && code->refused.ticks >= TICKS)
+        return explain(code);
+    if (!hm_clock_yield_is_low(&code->yield, hm_clock_s(CLOCK_MONOTONIC)))
+        return NULL;
+    if (code->refused.number && code->refused.ticks > code->refused.others)
+        return explain(code);
+    return "the programs compute so much between two accesses that few ticks of the clock tell an address";
 }

@@ -139,7 +139,7 @@ bool hm_clock_places_route(const struct hm_clock_places *places, const struct hm
 {
     const struct kept *kept = places->kept[key->word[0] & (ROUTES - 1)];
     size_t way = find_way(kept, key);
-    bool has_code = key->word[0] != 0;
+    bool has_code = hm_clock_key_has_code(key);
     *route = has_code && way < WAYS ? kept[way].route : NULL;
     return way < WAYS || !has_code;
 }

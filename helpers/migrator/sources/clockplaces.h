@@ -6,12 +6,19 @@
 #ifndef HM_MIGRATOR_SOURCES_CLOCKPLACES_H
 #define HM_MIGRATOR_SOURCES_CLOCKPLACES_H
 
+#include <stdbool.h>
+
 #include "migrator/perf/route.h"
 
 /* What a piece of code is known by; zeros: there is no code that can be read. */
 struct hm_clock_key {
     uint64_t word[2];
 };
+
+static inline bool hm_clock_key_has_code(const struct hm_clock_key *key)
+{
+    return key->word[0] != 0;
+}
 
 struct hm_clock_places;
 

@@ -56,18 +56,46 @@ int hm_powers_keep(uid_t uid, gid_t gid)
     return 0;
 }
 
+static void name_mapped(pid_t pid, struct hm_range whole, char *path, size_t size)
+{
+    snprintf(path, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, whole.first << hm_page_shift(),
+             (whole.first + whole.n_pages) << hm_page_shift());
+}
+
+/* Looks at the mapped file, with the power to do so in effect. Returns 0, or -1 with errno (EINVAL: no plain file). */
+static int look_at(const char *path, unsigned wanted, struct statx *status)
+{
+    wanted |= STATX_TYPE;
+    if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, wanted, status) != 0)
+        return -1;
+    errno = EINVAL;
+    return (status->stx_mask & wanted) == wanted && S_ISREG(status->stx_mode) ? 0 : -1;
+}
+
 bool hm_powers_owns(pid_t pid, struct hm_range whole)
 {
     char path[96];
     struct statx status;
     if (!(kept & BIT(CAP_CHECKPOINT_RESTORE)) || set(kept, BIT(CAP_CHECKPOINT_RESTORE)) != 0)
         return false;
-    snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, whole.first << hm_page_shift(),
-             (whole.first + whole.n_pages) << hm_page_shift());
-    int result = statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_UID, &status);
+    name_mapped(pid, whole, path, sizeof(path));
+    int result = look_at(path, STATX_UID, &status);
     set(kept, 0);
-    return result == 0 && (status.stx_mask & (STATX_TYPE | STATX_UID)) == (STATX_TYPE | STATX_UID) &&
-           S_ISREG(status.stx_mode) && status.stx_uid == geteuid();
+    return result == 0 && status.stx_uid == geteuid();
+}
+
+int hm_powers_open_mapped(pid_t pid, struct hm_range whole)
+{
+    char path[96];
+    struct statx status;
+    bool has_power = kept & BIT(CAP_CHECKPOINT_RESTORE) && set(kept, BIT(CAP_CHECKPOINT_RESTORE)) == 0;
+    name_mapped(pid, whole, path, sizeof(path));
+    int fd = look_at(path, 0, &status) == 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    int number = errno;
+    if (has_power)
+        set(kept, 0);
+    errno = number;
+    return fd;
 }
 
 long hm_powers_move_all(pid_t pid, unsigned long count, void **page, const int *node, int *status)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests how often hybridmem-decode is asked about the code of four processes of one program, and with which code the
- * CPU time that is left is spent. The clocks are simulated; the processes and hybridmem-decode are real. */
+ * CPU time that is left is spent. The clocks, and what may be read, are simulated; the processes and hybridmem-decode
+ * are real. */
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +22,7 @@
 #include "base/pagesize.h"
 #include "migrator/sources/clockcode.h"
 #include "migrator/sources/clockdecoder.h"
+#include "migrator/watch/powers.h"
 
 #define RANKS 4
 #define PLACES 24 /* in the code of each */
@@ -35,8 +39,11 @@ static const uint8_t end_code[] = {0xc0, 0x03, 0x5f, 0xd6};                     
 #define ADDRESS(place) ((void)(place), R(1))
 #endif
 
-/* What the tests set: the times of the clocks, and what has been asked. */
+/* What the tests set: the times of the clocks, whether processes' memory may be read, and their files be opened; and
+ * what has been asked. */
 static struct {
+    int memory, files; /* errno; 0: they may */
+    int code;          /* a descriptor of the file that the processes have mapped */
     time_t now_s;
     double cpu_s;
     int asked, messages; /* pieces of code, and in how many messages */
@@ -74,6 +81,26 @@ int __wrap_hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct h
     return __real_hm_clock_decoder_ask(decoder, code, n, route);
 }
 
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n, const struct iovec *from,
+                                unsigned long n_from, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n, const struct iovec *from,
+                                unsigned long n_from, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n, const struct iovec *from,
+                                unsigned long n_from, unsigned long flags)
+{
+    errno = fake.memory;
+    return fake.memory ? -1 : __real_process_vm_readv(pid, to, n, from, n_from, flags);
+}
+
+int __wrap_hm_powers_open_mapped(pid_t pid, struct hm_range whole);
+int __wrap_hm_powers_open_mapped(pid_t pid, struct hm_range whole)
+{
+    (void)pid;
+    assert_int_equal(whole.n_pages, 3);
+    errno = fake.files;
+    return fake.files ? -1 : dup(fake.code);
+}
+
 /* Processes with the same code at different addresses. The test may write it anew. */
 struct step {
     pid_t pid[RANKS];
@@ -98,8 +125,10 @@ static int set_up(void **state)
     size_t bytes = 3 * hm_page_size();
     memset(&fake, 0, sizeof(fake));
     fake.now_s = 1000;
+    fake.code = memfd_create("code", MFD_CLOEXEC);
+    assert_int_equal(ftruncate(fake.code, (off_t)(RANKS * bytes)), 0);
     for (int i = 0; i < RANKS; i++) {
-        uint8_t *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        uint8_t *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED, fake.code, i * (off_t)bytes);
         assert_ptr_not_equal(area, MAP_FAILED);
         step.code[i] = area + hm_page_size();
         write_code(step.code[i]);
@@ -123,6 +152,7 @@ static int tear_down(void **state)
         munmap(step->code[i] - hm_page_size(), 3 * hm_page_size());
     }
     hm_clock_code_free(step->located);
+    close(fake.code);
     return 0;
 }
 
@@ -239,6 +269,66 @@ static void test_what_is_seen_again_comes_first(void **state)
     assert_int_equal(fake.asked, 5);
 }
 
+/* Where kernel.yama.ptrace_scope is 1 or more, as Ubuntu sets it. */
+static void test_code_is_read_from_mapped_files(void **state)
+{
+    struct step *step = *state;
+    begin(step, 1);
+    fake.memory = EPERM;
+    for (int place = 0; place < PLACES; place++)
+        for (int i = 0; i < 2 * RANKS; i++)
+            assert_true(tells(step, i % RANKS, place));
+    assert_int_equal(fake.asked, PLACES);
+    fake.files = ENOENT; /* what is mapped there has changed */
+    fake.now_s += 60;
+    assert_false(tells(step, 0, 0));
+    fake.files = 0;
+    fake.now_s += 60;
+    assert_true(tells(step, 0, 0));
+    assert_null(hm_clock_code_is_over(step->located));
+}
+
+/* Code that the program has made itself is in no file. */
+static void test_code_that_is_in_no_file_is_not_read(void **state)
+{
+    struct step *step = *state;
+    uint8_t *made = mmap(NULL, hm_page_size(), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(made, MAP_FAILED);
+    struct hm_ring_sample sample = tick(step, 0, 0);
+    begin(step, 1);
+    fake.memory = EPERM;
+    sample.pid = (uint32_t)getpid();
+    sample.ip = (uintptr_t)made;
+    hm_clock_code_locate(step->located, &sample, 1);
+    assert_int_equal(sample.address, 0);
+    assert_int_equal(fake.asked, 0);
+    munmap(made, hm_page_size());
+}
+
+static void test_code_that_nobody_may_read(void **state)
+{
+    struct step *step = *state;
+    static const struct {
+        int files;
+        bool is_read_first, is_over;
+    } rows[] = {{EPERM, false, true}, {EPERM, true, false}, {EACCES, false, false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        begin(step, 1);
+        fake.memory = 0;
+        assert_true(!rows[i].is_read_first || tells(step, 0, 0));
+        fake.memory = EPERM;
+        fake.files = rows[i].files;
+        for (int n = 0; n < 100; n++) {
+            assert_null(hm_clock_code_is_over(step->located));
+            assert_false(tells(step, 1, 1 + n % 4));
+        }
+        const char *why = hm_clock_code_is_over(step->located);
+        assert_int_equal(why && strstr(why, "the code of the step's processes may not be read: "), rows[i].is_over);
+        hm_clock_code_free(step->located);
+        step->located = NULL;
+    }
+}
+
 static double seconds(void)
 {
     struct timespec now;
@@ -287,6 +377,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_code_is_read_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_message_for_many_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_seen_again_comes_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_code_is_read_from_mapped_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_code_that_is_in_no_file_is_not_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_code_that_nobody_may_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_decoder_that_hangs, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
