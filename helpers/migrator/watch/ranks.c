@@ -71,6 +71,7 @@ static bool is_believed(const struct hm_ranks *ranks, pid_t pid)
 
 bool hm_ranks_is_ours(const struct hm_ranks *ranks, uint32_t space)
 {
+    errno = ESRCH; /* an errno of before says nothing of this process */
     return hm_ranks_is_there(ranks, space) && is_believed(ranks, ranks->rank[space].pid) &&
            is_alive(ranks->rank[space].pidfd);
 }
@@ -93,6 +94,7 @@ static bool take(struct hm_ranks *ranks, pid_t pid)
     int pidfd = slot ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (pidfd < 0)
         return false;
+    errno = ESRCH;
     if (!hm_descriptors_may_keep(pidfd) || !is_believed(ranks, pid) || hm_process_identify(pid, &process) != 0 ||
         !is_alive(pidfd)) {
         close(pidfd);

@@ -68,7 +68,7 @@ static inline bool hm_ranks_is_there(const struct hm_ranks *ranks, uint32_t spac
     return space < ranks->n && ranks->rank[space].pid != 0 && !ranks->rank[space].is_gone;
 }
 /* Checks one process now: is it the one that was taken, still the user's, and still in the cgroup? If not, errno is
- * EMFILE or ENFILE where no more files can be opened to find that out. */
+ * EMFILE or ENFILE only where no more files can be opened to find that out. */
 bool hm_ranks_is_ours(const struct hm_ranks *ranks, uint32_t space);
 
 /*

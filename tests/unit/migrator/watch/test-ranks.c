@@ -171,6 +171,21 @@ static void test_come_and_go(void **state)
     hm_ranks_free(&ranks);
 }
 
+/* A set-user-id program in the step, for one. It lacks nothing. */
+static void processes_of_others_are_not_counted_as_lacking(void **state)
+{
+    (void)state;
+    struct hm_ranks ranks;
+    pid_t pid = getppid();
+    assert_int_equal(hm_ranks_init_list(&ranks, &pid, 1, getuid() + 1, NULL), 0);
+    assert_int_equal(hm_ranks_update(&ranks, NULL), 0);
+    assert_int_equal(ranks.n_lacking, 0);
+    errno = EMFILE;
+    assert_false(hm_ranks_is_ours(&ranks, 0));
+    assert_int_equal(errno, ESRCH);
+    hm_ranks_free(&ranks);
+}
+
 /* Of few descriptors, half stay free for what is opened for a moment. */
 static void processes_do_not_take_the_last_descriptors(void **state)
 {
@@ -233,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_user),
         cmocka_unit_test(test_bad_cgroups),
         cmocka_unit_test(test_come_and_go),
+        cmocka_unit_test(processes_of_others_are_not_counted_as_lacking),
         cmocka_unit_test(processes_do_not_take_the_last_descriptors),
         cmocka_unit_test(folders_without_folders_are_not_listed),
     };
