@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Carries out moves. Of each span it takes the pages that are present, may be moved, and are in the tier that they are
- * to leave, and moves them to the nearest node of the wanted tier with room. If that has none, pages that go down go
- * to the next slower tier: others count on the room that they leave. Batches are short, and `stop` is asked every few
- * of them.
+ * to leave, and moves them to the node of the wanted tier with room that is nearest to where the process may run. If
+ * that has none, pages that go down go to the next slower tier: others count on the room that they leave. Batches are
+ * short, and `stop` is asked every few of them.
  *
  * The mappings may have changed since they were read. Right before a batch of a file, or of shared memory that is the
  * user's, it is checked whether the same mapping is there and still the user's; else the batch is dropped. Pages of
@@ -60,8 +60,10 @@ struct hm_mover {
     uint64_t turn; /* number of the phase */
     /* page (decide/decide.h) where the present move has stopped, and the last demotion that did not come to its end */
     uint64_t stopped_at, next_down;
-    uint32_t space;               /* the process of the batch */
-    uint32_t opened;              /* that of `present`, where it is open */
+    uint32_t space;  /* the process of the batch */
+    uint32_t opened; /* that of `present`, where it is open */
+    uint32_t bound;  /* that whose CPUs were asked for last, and in which phase */
+    uint64_t bound_turn;
     const struct hm_mapped *part; /* what the batch's pages are in, if whose it is has to be checked before the move */
     unsigned from, to;            /* its tiers */
 };

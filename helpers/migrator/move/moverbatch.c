@@ -5,6 +5,7 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/pagesize.h"
+#include "cpus.h"
 #include "migrator/watch/powers.h"
 #include "moverparts.h"
 
@@ -112,6 +113,17 @@ static int take_room(struct hm_mover *mover, int from, unsigned lowest_tier, uin
     for (unsigned tier = mover->to; node < 0 && tier <= lowest_tier; tier++)
         node = hm_nodes_take(mover->nodes, from, tier, bytes);
     return node;
+}
+
+void hm_mover_bind(struct hm_mover *mover, uint32_t space)
+{
+    struct hm_set cpus;
+    if ((space == mover->bound && mover->turn == mover->bound_turn) || !hm_nodes_matter(mover->nodes))
+        return;
+    hm_cpus_of(mover->ranks->rank[space].pid, &cpus);
+    hm_nodes_bind(mover->nodes, &cpus);
+    mover->bound = space;
+    mover->bound_turn = mover->turn;
 }
 
 /* Adds the page to the batch. Returns false if no node has room for it, or room_pages leaves none in the fast tier. */

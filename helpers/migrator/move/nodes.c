@@ -2,6 +2,7 @@
 #include "nodes.h"
 
 #include "base/amount.h"
+#include "base/pagesize.h"
 
 /* If the kernel found no room on a node although it has file cache, this cache does not count as free for this many
  * refreshes (one in each phase). */
@@ -66,17 +67,48 @@ uint64_t hm_nodes_room(const struct hm_nodes *nodes, unsigned tier)
     return sum;
 }
 
+bool hm_nodes_matter(const struct hm_nodes *nodes)
+{
+    int n = 0;
+    for (int i = 0; i < nodes->n; i++)
+        n += nodes->node[i].n_cpus > 0;
+    return n > 1;
+}
+
+void hm_nodes_bind(struct hm_nodes *nodes, const struct hm_set *cpus)
+{
+    unsigned n[HM_MAX_NODES] = {0};
+    bool is_known = false, is_everywhere = true;
+    for (int cpu = hm_set_next(cpus, 0); cpu >= 0; cpu = hm_set_next(cpus, (unsigned)cpu + 1))
+        if (nodes->of_cpu[cpu] >= 0)
+            n[nodes->of_cpu[cpu]]++;
+    for (int i = 0; i < nodes->n; i++) {
+        is_known = is_known || n[i] > 0;
+        is_everywhere = is_everywhere && (n[i] > 0 || nodes->node[i].n_cpus == 0);
+        nodes->node[i].away = 0;
+        for (int other = 0; other < nodes->n; other++)
+            nodes->node[i].away += (uint64_t)n[other] * nodes->node[other].distance[i];
+    }
+    nodes->is_bound = is_known && !is_everywhere;
+}
+
+/* How far node i is from the process, or from the page, whose node has the index `here`; 0: not known. */
+static uint64_t away(const struct hm_nodes *nodes, int here, int i)
+{
+    return nodes->is_bound ? nodes->node[i].away : here >= 0 ? nodes->node[here].distance[i] : 0;
+}
+
 int hm_nodes_take(struct hm_nodes *nodes, int from, unsigned tier, uint64_t bytes)
 {
+    uint64_t huge_bytes = hm_huge_pages() * hm_page_size();
     int here = index_of(nodes, from), best = -1;
     for (int i = 0; i < nodes->n; i++) {
         const struct hm_node_state *node = &nodes->node[i];
         if (node->tier != tier || room(node) < bytes)
             continue;
-        /* Distances from a node in no tier are not known: then the node with most room is taken. */
-        bool is_better = best < 0 || (here >= 0 ? nodes->node[here].distance[i] < nodes->node[here].distance[best]
-                                                : room(node) > room(&nodes->node[best]));
-        best = is_better ? i : best;
+        uint64_t far = away(nodes, here, i), least = best >= 0 ? away(nodes, here, best) : UINT64_MAX;
+        if (far < least || (far == least && room(node) / huge_bytes > room(&nodes->node[best]) / huge_bytes))
+            best = i;
     }
     if (best < 0)
         return -1;

@@ -28,6 +28,8 @@ struct hm_node_state {
     uint64_t expected_bytes;        /* what the step may allocate here soon, as a part of kept_bytes */
     unsigned without_files;         /* refreshes for which file cache does not count, as the kernel did not free it */
     uint8_t distance[HM_MAX_NODES]; /* to the other nodes, by their index here */
+    unsigned n_cpus;                /* of its own */
+    uint64_t away;                  /* from the CPUs of the process whose pages move: sum of the distances */
 };
 
 struct hm_nodes {
@@ -37,6 +39,8 @@ struct hm_nodes {
     int8_t index[HM_NODES_NUMBERS];           /* index of a node's number in `node`; -1: in no tier */
     struct hm_watermarks marks[HM_MAX_NODES]; /* of each node, as they were read last */
     unsigned marks_left;                      /* how many times they may still be used before they are read again */
+    int8_t of_cpu[HM_SET_BITS];               /* index of the node that a CPU belongs to; -1: none in a tier */
+    bool is_bound; /* the process whose pages move may not run everywhere: `away` of each node tells where it may */
 };
 
 /*
@@ -88,9 +92,15 @@ uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, u
  */
 void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes);
 
+/* Do several nodes have CPUs? Else it does not matter where a process may run. Pure. */
+bool hm_nodes_matter(const struct hm_nodes *nodes);
+/* From now on, room is taken for a process that may run on these CPUs. Pure. */
+void hm_nodes_bind(struct hm_nodes *nodes, const struct hm_set *cpus);
 /*
- * Takes `bytes` of room from a node of the tier: from the nearest to `from` that has so much above what it keeps; if
- * `from` is in no tier, from the node with the most room. Returns the node's number, or -1. Pure.
+ * Takes `bytes` of room from a node of the tier that has so much above what it keeps. It is the nearest one to the CPUs
+ * of hm_nodes_bind(), on average; if these are on all nodes that have CPUs, or on none that is known, the nearest to
+ * `from`, where the page is. Of several that are as near, the one with the most room is taken, and filled by a huge
+ * page at a time, so that neighbours stay together. Returns the node's number, or -1. Pure.
  */
 int hm_nodes_take(struct hm_nodes *nodes, int from, unsigned tier, uint64_t bytes);
 /* Adds room to a node: pages for which it was taken did not arrive, or pages left the node. Pure. */

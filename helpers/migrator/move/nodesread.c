@@ -65,6 +65,22 @@ static void read_distances(struct hm_nodes *nodes, struct hm_node_state *node, c
     }
 }
 
+/* Reads which CPUs a node has. */
+static void read_cpus(struct hm_nodes *nodes, int index)
+{
+    char path[64], text[TEXT];
+    struct hm_set cpus;
+    snprintf(path, sizeof(path), NODES "/node%d/cpulist", nodes->node[index].id);
+    if (hm_file_read_start(path, text, sizeof(text)) != 0)
+        return;
+    text[strcspn(text, "\n")] = '\0';
+    if (hm_set_parse(&cpus, text, NULL) != 0)
+        return;
+    nodes->node[index].n_cpus = hm_set_count(&cpus);
+    for (int cpu = hm_set_next(&cpus, 0); cpu >= 0; cpu = hm_set_next(&cpus, (unsigned)cpu + 1))
+        nodes->of_cpu[cpu] = (int8_t)index;
+}
+
 static int add_tier(struct hm_nodes *nodes, const struct hm_set *set, unsigned tier, struct hm_error *error)
 {
     for (int id = hm_set_next(set, 0); id >= 0; id = hm_set_next(set, (unsigned)id + 1)) {
@@ -108,7 +124,9 @@ int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *tiers, unsigned n
     nodes->n = 0;
     nodes->marks_left = 0;
     nodes->n_tiers = n_tiers;
+    nodes->is_bound = false;
     memset(nodes->index, -1, sizeof(nodes->index));
+    memset(nodes->of_cpu, -1, sizeof(nodes->of_cpu));
     for (unsigned tier = 0; tier < n_tiers; tier++)
         if (add_tier(nodes, &tiers[tier], tier, error) != 0)
             return -1;
@@ -117,8 +135,10 @@ int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *tiers, unsigned n
     text[strcspn(text, "\n")] = '\0';
     if (hm_set_parse(&online, text, error) != 0)
         return -1;
-    for (int i = 0; i < nodes->n; i++)
+    for (int i = 0; i < nodes->n; i++) {
         read_distances(nodes, &nodes->node[i], &online);
+        read_cpus(nodes, i);
+    }
     keep_reserve(nodes, reserve_bytes);
     return 0;
 }

@@ -2,6 +2,8 @@
 /* Tests how much room NUMA nodes have, and which node a page goes to. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,10 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/pagesize.h"
+#include "migrator/move/cpus.h"
 #include "migrator/move/nodes.h"
 #include "migrator/move/pool.h"
 #include "unit/lib/rows.h"
@@ -75,6 +79,80 @@ static void the_nearest_node_with_room_above_what_it_keeps_is_taken(void **state
     assert_int_equal(hm_nodes_room(&nodes, 0), 0);
     hm_nodes_close(&nodes, 2);
     assert_int_equal(hm_nodes_take(&nodes, 1, 1, 4 * KIB), -1);
+}
+
+/* Four fast nodes with two CPUs each, on two sockets, and a slow one on the first socket, or one on each. */
+static struct hm_nodes make_sockets(int n_slow)
+{
+    struct hm_nodes nodes = {.n_tiers = 2, .n = 4 + n_slow};
+    memset(nodes.of_cpu, -1, sizeof(nodes.of_cpu));
+    for (int i = 0; i < nodes.n; i++) {
+        struct hm_node_state *node = &nodes.node[i];
+        *node = (struct hm_node_state){
+            .id = i, .tier = i >= 4, .free_bytes = 16 * hm_huge_pages() * hm_page_size(), .n_cpus = i < 4 ? 2 : 0};
+        nodes.index[i] = (int8_t)i;
+        for (int other = 0; other < nodes.n; other++) {
+            int here = i < 4 ? i / 2 : i - 4, there = other < 4 ? other / 2 : other - 4;
+            node->distance[other] = (uint8_t)(i == other ? 10 : here != there ? 21 : i < 4 && other < 4 ? 12 : 14);
+        }
+    }
+    for (int cpu = 0; cpu < 8; cpu++)
+        nodes.of_cpu[cpu] = (int8_t)(cpu / 2);
+    return nodes;
+}
+
+/* Sub-NUMA clusters, or sockets of which only one has slow memory: where a page is does not tell who uses it. */
+static void pages_go_near_to_the_process(void **state)
+{
+    (void)state;
+    static const struct {
+        int n_slow, from;
+        const char *cpus;
+        unsigned taken[6]; /* of 16 huge pages, by node */
+    } tables[] = {
+        {2, 4, "0-1", {16}},         {2, 4, "2", {0, 16}},
+        {2, 4, "0-3", {8, 8}},       /* a whole socket: its nodes in turn */
+        {2, 4, "0-7", {8, 8}},       /* everywhere: near to the page */
+        {2, 5, "0-7", {0, 0, 8, 8}}, /* the same */
+        {2, 4, "4-7", {0, 0, 8, 8}}, /* the page was allocated on the other socket */
+        {1, 4, "4-7", {0, 0, 8, 8}}, /* there is no slow memory on its own */
+        {1, 4, "4-6", {0, 0, 16}},   /* most of its CPUs are there */
+        {2, 4, "9", {8, 8}},         /* nothing is known of its CPUs */
+        {2, 4, "", {8, 8}},          /* it has ended */
+    };
+    uint64_t huge_bytes = hm_huge_pages() * hm_page_size();
+    for (size_t t = 0; t < N_ROWS(tables); t++) {
+        struct hm_nodes nodes = make_sockets(tables[t].n_slow);
+        struct hm_set cpus;
+        assert_true(hm_nodes_matter(&nodes));
+        assert_int_equal(hm_set_parse(&cpus, tables[t].cpus, NULL), 0);
+        hm_nodes_bind(&nodes, &cpus);
+        int last = -1, changes = 0;
+        for (unsigned i = 0; i < 16 * hm_huge_pages(); i++) { /* page by page */
+            int node = hm_nodes_take(&nodes, tables[t].from, 0, hm_page_size());
+            changes += node != last;
+            last = node;
+        }
+        assert_in_range(changes, 1, 18);
+        for (int i = 0; i < nodes.n; i++)
+            if (16 - (nodes.node[i].free_bytes + huge_bytes / 2) / huge_bytes != tables[t].taken[i])
+                fail_msg("row %zu, node %d: %" PRIu64, t, i, nodes.node[i].free_bytes / huge_bytes);
+    }
+    struct hm_nodes one = make_nodes();
+    one.node[0].n_cpus = 4;
+    assert_false(hm_nodes_matter(&one));
+}
+
+static void a_process_runs_where_any_of_its_threads_may(void **state)
+{
+    (void)state;
+    struct hm_set cpus;
+    cpu_set_t own;
+    assert_int_equal(sched_getaffinity(0, sizeof(own), &own), 0);
+    hm_cpus_of(getpid(), &cpus);
+    assert_int_equal(hm_set_count(&cpus), CPU_COUNT(&own));
+    hm_cpus_of(INT_MAX, &cpus);
+    assert_true(hm_set_is_empty(&cpus));
 }
 
 static const struct {
@@ -331,6 +409,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_of_the_cache_is_room),
         cmocka_unit_test(the_nearest_node_with_room_above_what_it_keeps_is_taken),
+        cmocka_unit_test(pages_go_near_to_the_process),
+        cmocka_unit_test(a_process_runs_where_any_of_its_threads_may),
         cmocka_unit_test(what_is_kept_follows_what_is_expected),
         cmocka_unit_test(only_for_what_is_expected_room_is_short),
         cmocka_unit_test(the_reserve_is_kept_where_nothing_is_known),
