@@ -2,6 +2,7 @@
 #include "account.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/amount.h"
 #include "base/search.h"
@@ -200,33 +201,33 @@ void hm_account_end(struct hm_account *account, double cost)
     account->cost = cost;
 }
 
-/* Takes pages out of a list of spans. Returns the new number. Where there is no room for both ends of a span, it keeps
- * the first one. */
-static size_t cut(struct hm_lifted *span, size_t n, size_t room, uint64_t first, uint64_t end)
+/*
+ * Takes pages out of a list of spans. Returns the new number. The list first makes room for the pieces that its spans
+ * fall into: each span that is gone makes at most one more. Where there is not enough room, later pieces are lost.
+ */
+static size_t cut(struct hm_lifted *span, size_t n, size_t room, const struct hm_gone *gone, size_t n_gone)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct hm_lifted whole = span[i], before = part_of(&whole, 0, first), after = part_of(&whole, end, UINT64_MAX);
-        if (before.n_pages > 0)
-            span[kept++] = before;
-        if (after.n_pages == 0)
-            continue;
-        if (kept <= i) {
-            span[kept++] = after;
-        } else if (n < room) { /* both ends: at most one span has them */
-            for (size_t at = n; at > kept; at--)
-                span[at] = span[at - 1];
-            span[kept++] = after;
-            n++;
-            i++;
+    size_t kept = 0, next = 0, free = hm_least(room - n, n_gone);
+    memmove(span + free, span, n * sizeof(*span));
+    for (size_t i = free; i < free + n; i++) {
+        struct hm_lifted whole = span[i];
+        uint64_t at = whole.first, end = end_of(&whole);
+        while (next < n_gone && HM_PAGE_END(gone[next].first, gone[next].n_pages) <= at)
+            next++;
+        for (size_t g = next; at < end; g++) {
+            uint64_t stop = g < n_gone ? gone[g].first : end;
+            struct hm_lifted piece = part_of(&whole, at, hm_most(stop, at));
+            if (piece.n_pages > 0 && kept <= i)
+                span[kept++] = piece;
+            at = g < n_gone ? HM_PAGE_END(gone[g].first, gone[g].n_pages) : end;
         }
     }
     return kept;
 }
 
-void hm_account_forget(struct hm_account *account, uint64_t first, uint64_t end)
+void hm_account_forget(struct hm_account *account, const struct hm_gone *gone, size_t n)
 {
-    account->n = cut(account->span, account->n, account->room, first, end);
+    account->n = cut(account->span, account->n, account->room, gone, n);
     if (account->has_plan)
-        account->n_planned = cut(account->planned, account->n_planned, account->room, first, end);
+        account->n_planned = cut(account->planned, account->n_planned, account->room, gone, n);
 }

@@ -62,7 +62,7 @@ double hm_account_lifted(const struct hm_account *account, uint64_t first, uint6
  */
 void hm_account_lift(struct hm_account *account, uint64_t first, uint64_t n_pages, double lifted);
 void hm_account_end(struct hm_account *account, double cost);
-/* Forgets the pages from `first` to `end` - 1. */
-void hm_account_forget(struct hm_account *account, uint64_t first, uint64_t end);
+/* Forgets the pages of these spans, which are ascending and apart from each other. */
+void hm_account_forget(struct hm_account *account, const struct hm_gone *gone, size_t n);
 
 #endif

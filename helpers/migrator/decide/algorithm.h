@@ -8,9 +8,6 @@
 
 #include "decide.h"
 
-/* The first page after a span, without overflow. */
-#define HM_PAGE_END(first, n_pages) ((n_pages) > UINT64_MAX - (first) ? UINT64_MAX : (first) + (n_pages))
-
 /* Is the observation valid: with samples, finite, and of one process? (No source takes 10^15 samples.) */
 static inline bool hm_observation_is_valid(const struct hm_observation *seen)
 {
@@ -27,7 +24,7 @@ struct hm_algorithm {
     struct hm_decider *(*create)(const struct hm_decider_options *options);
     void (*destroy)(struct hm_decider *decider);
     void (*observe)(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
-    void (*forget)(struct hm_decider *decider, uint64_t first, uint64_t n_pages);
+    void (*forget)(struct hm_decider *decider, const struct hm_gone *gone, size_t n);
     void (*end_phase)(struct hm_decider *decider);
     void (*plan)(struct hm_decider *decider, const struct hm_budget *budget);
     double (*belief)(const struct hm_decider *decider); /* NULL: 1 */

@@ -161,16 +161,22 @@ static void cut(struct hm_bins *bins)
     bins->is_cut = true;
 }
 
-static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
+/* Do the pages lie within one of the spans? */
+static bool is_gone(const struct hm_gone *gone, size_t n, uint64_t first, uint64_t n_pages)
+{
+    size_t i = hm_gone_find(gone, n, first);
+    return i < n && gone[i].first <= first &&
+           HM_PAGE_END(first, n_pages) <= HM_PAGE_END(gone[i].first, gone[i].n_pages);
+}
+
+static void forget(struct hm_decider *decider, const struct hm_gone *gone, size_t n)
 {
     struct hm_bins *bins = bins_of(decider);
-    uint64_t end = HM_PAGE_END(first, n_pages);
     for (size_t i = 0; i < bins->n_sampled; i++)
-        if (bins->sampled[i].page >= first && bins->sampled[i].page < end)
+        if (is_gone(gone, n, bins->sampled[i].page, 1))
             bins->sampled[i].reads = bins->sampled[i].writes = 0;
     for (size_t i = 0; i < decider->n_extents; i++)
-        if (decider->extent[i].first >= first &&
-            HM_PAGE_END(decider->extent[i].first, decider->extent[i].n_pages) <= end)
+        if (is_gone(gone, n, decider->extent[i].first, decider->extent[i].n_pages))
             bins->priority[i] = bins->reads[i] = bins->writes[i] = 0;
 }
 

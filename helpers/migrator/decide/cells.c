@@ -232,19 +232,22 @@ void hm_cells_age(struct hm_cells *cells, double decay)
     cells->n = settle(cells, kept);
 }
 
-void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end)
+void hm_cells_forget(struct hm_cells *cells, const struct hm_gone *gone, size_t n)
 {
     struct sweep sweep = {.cells = cells};
+    size_t next = 0; /* the first span that ends after what was passed */
     for (size_t i = 0; i < cells->n; i++) {
         struct hm_cell cell = cells->cell[i];
-        if (cell.first >= end || hm_cell_end(&cell) <= first) {
-            put(&sweep, cell);
-            continue;
+        uint64_t at = cell.first, end = hm_cell_end(&cell);
+        while (next < n && HM_PAGE_END(gone[next].first, gone[next].n_pages) <= at)
+            next++;
+        for (size_t g = next; g < n && gone[g].first < end; g++) {
+            if (gone[g].first > at)
+                put(&sweep, part_of(&cell, at, gone[g].first));
+            at = HM_PAGE_END(gone[g].first, gone[g].n_pages);
         }
-        if (cell.first < first)
-            put(&sweep, part_of(&cell, cell.first, first));
-        if (hm_cell_end(&cell) > end)
-            put(&sweep, part_of(&cell, end, hm_cell_end(&cell)));
+        if (at < end)
+            put(&sweep, at > cell.first ? part_of(&cell, at, end) : cell);
     }
     finish(&sweep, cells->n);
 }

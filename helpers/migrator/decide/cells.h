@@ -61,8 +61,8 @@ void hm_cells_sort_in(struct hm_cells *cells);
  * counted sample, or if one of them would be removed otherwise.
  */
 void hm_cells_age(struct hm_cells *cells, double decay);
-/* Forgets the pages from `first` to `end` - 1. */
-void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end);
+/* Forgets the pages of these spans, which are ascending and apart from each other. */
+void hm_cells_forget(struct hm_cells *cells, const struct hm_gone *gone, size_t n);
 /*
  * The sum of the weighted samples of this phase in the span. `variance` gets its variance: the sum itself, as for
  * samples of weight 1, plus the excess of the cells. To be called between hm_cells_sort_in and hm_cells_age.

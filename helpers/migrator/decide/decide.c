@@ -136,9 +136,9 @@ uint64_t hm_decider_dropped(const struct hm_decider *decider)
     return decider->dropped;
 }
 
-void hm_decider_forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
+void hm_decider_forget(struct hm_decider *decider, const struct hm_gone *gone, size_t n)
 {
-    decider->algorithm->forget(decider, first, n_pages);
+    decider->algorithm->forget(decider, gone, n);
 }
 
 void hm_decider_end_phase(struct hm_decider *decider)

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "core/topology/topology.h"
 
 /*
@@ -31,6 +32,9 @@
 #define HM_PAGE(space, number) (((uint64_t)(space) << HM_PAGE_BITS) | (number))
 #define HM_PAGE_SPACE(page) ((uint32_t)((page) >> HM_PAGE_BITS))
 #define HM_PAGE_NUMBER(page) ((page) & ((UINT64_C(1) << HM_PAGE_BITS) - 1))
+
+/* The first page after a span, without overflow. */
+#define HM_PAGE_END(first, n_pages) ((n_pages) > UINT64_MAX - (first) ? UINT64_MAX : (first) + (n_pages))
 
 /* How many phases a placement is expected to last. A move that does not pay off by then is not worth the risk. */
 #define HM_PLACEMENT_PHASES 8.0
@@ -166,11 +170,22 @@ void hm_decider_free(struct hm_decider *decider);
 void hm_decider_observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
 uint64_t hm_decider_dropped(const struct hm_decider *decider);
 
+struct hm_gone { /* pages that are gone */
+    uint64_t first, n_pages;
+};
+
+/* The index of the first of n spans, ascending and apart from each other, that ends after the page. Pure. */
+static inline size_t hm_gone_find(const struct hm_gone *gone, size_t n, uint64_t page)
+{
+    size_t i = HM_SEARCH_UPTO(gone, n, first, page);
+    return i > 0 && HM_PAGE_END(gone[i - 1].first, gone[i - 1].n_pages) > page ? i - 1 : i;
+}
 /*
- * Forgets what is known of these pages: their mapping or process is gone. "bins", once it has cut its bins, forgets
- * only those that lie within these pages.
+ * Forgets what is known of the pages of n spans, ascending and apart from each other: their mapping or process is gone.
+ * All that is known is passed once, however many spans there are. "bins", once it has cut its bins, forgets only those
+ * that lie within one span.
  */
-void hm_decider_forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages);
+void hm_decider_forget(struct hm_decider *decider, const struct hm_gone *gone, size_t n);
 
 /* Ends the phase: updates the extents and their heat. */
 void hm_decider_end_phase(struct hm_decider *decider);

@@ -130,11 +130,11 @@ static void observe(struct hm_decider *decider, const struct hm_observation *obs
     }
 }
 
-static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
+static void forget(struct hm_decider *decider, const struct hm_gone *gone, size_t n)
 {
     hm_cells_sort_in(&extents_of(decider)->cells);
-    hm_cells_forget(&extents_of(decider)->cells, first, HM_PAGE_END(first, n_pages));
-    hm_account_forget(&extents_of(decider)->account, first, HM_PAGE_END(first, n_pages));
+    hm_cells_forget(&extents_of(decider)->cells, gone, n);
+    hm_account_forget(&extents_of(decider)->account, gone, n);
 }
 
 static double class_of(const struct hm_extents *extents, double heat)

@@ -16,6 +16,8 @@
  * is worth a look in the slow tier: programs map and unmap small pieces all the time. A page that is gone is not moved,
  * and one that is not known yet stays where it is, above the cap or not. The same part of what is used matters, too. */
 #define MATTERS 0.05
+/* Pieces of memory that are forgotten together, as all that is known is passed each time. */
+#define GONE 4096
 
 /*
  * The number of ranges that one process may keep: an equal share of HM_LIVE_RANGES, but at most HM_MAPS_RANGES. With
@@ -69,6 +71,13 @@ static void warn_of_lacking(struct hm_live *live)
     live->intake.n_lacking = UINT64_MAX;
 }
 
+static void forget(struct hm_live *live, const struct hm_gone *gone, size_t n)
+{
+    if (live->decider)
+        hm_decider_forget(live->decider, gone, n);
+    hm_mover_forget(&live->mover, gone, n);
+}
+
 int hm_live_look(struct hm_live *live)
 {
     live->intake.looked_ns = hm_clock_ns(CLOCK_MONOTONIC);
@@ -79,12 +88,10 @@ int hm_live_look(struct hm_live *live)
     for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
         const struct hm_rank *rank = &live->intake.ranks.rank[space];
         if (rank->pid != 0 && rank->is_gone) {
-            uint64_t all = UINT64_C(1) << HM_PAGE_BITS;
-            if (live->decider)
-                hm_decider_forget(live->decider, HM_PAGE(space, 0), all);
+            const struct hm_gone all = {HM_PAGE(space, 0), UINT64_C(1) << HM_PAGE_BITS};
+            forget(live, &all, 1);
             if (live->window.softdirty)
                 hm_softdirty_forget(live->window.softdirty, space);
-            hm_mover_forget(&live->mover, HM_PAGE(space, 0), all);
             hm_maps_free(&live->intake.maps[space]);
         } else if (rank->pid != 0 && rank->is_new) {
             live->intake.maps[space].most = most_ranges(live);
@@ -95,28 +102,40 @@ int hm_live_look(struct hm_live *live)
     return living;
 }
 
+/* Memory of one process that is not mapped any more, as far as it is not forgotten yet. */
 struct vanished {
     struct hm_live *live;
     uint32_t space;
+    size_t n;
+    struct hm_gone gone[GONE];
 };
 
-static void forget(void *data, struct hm_range range)
+static void forget_vanished(struct vanished *vanished)
 {
-    const struct vanished *vanished = data;
-    uint64_t first = HM_PAGE(vanished->space, range.first);
-    if (vanished->live->decider)
-        hm_decider_forget(vanished->live->decider, first, range.n_pages);
-    hm_mover_forget(&vanished->live->mover, first, range.n_pages);
+    if (vanished->n > 0)
+        forget(vanished->live, vanished->gone, vanished->n);
+    vanished->n = 0;
+}
+
+static void note_vanished(void *data, struct hm_range range)
+{
+    struct vanished *vanished = data;
+    vanished->gone[vanished->n++] = (struct hm_gone){HM_PAGE(vanished->space, range.first), range.n_pages};
+    if (vanished->n == GONE)
+        forget_vanished(vanished);
 }
 
 /* Reads the mappings of a process again, and forgets what is no longer mapped. */
 static void read_again(struct hm_live *live, uint32_t space)
 {
-    struct vanished vanished = {live, space};
+    static struct vanished vanished;
+    vanished.live = live;
+    vanished.space = space;
     live->intake.scratch.most = most_ranges(live);
     if (!hm_ranks_is_there(&live->intake.ranks, space) || read_and_note(live, space, &live->intake.scratch) != 0)
         return;
-    hm_maps_compare(&live->intake.maps[space], &live->intake.scratch, forget, &vanished);
+    hm_maps_compare(&live->intake.maps[space], &live->intake.scratch, note_vanished, &vanished);
+    forget_vanished(&vanished);
     struct hm_maps before = live->intake.maps[space];
     live->intake.maps[space] = live->intake.scratch;
     live->intake.scratch = before;

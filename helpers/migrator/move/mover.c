@@ -61,9 +61,9 @@ void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget
     mover->turn++;
 }
 
-void hm_mover_forget(struct hm_mover *mover, uint64_t first, uint64_t n_pages)
+void hm_mover_forget(struct hm_mover *mover, const struct hm_gone *gone, size_t n)
 {
-    hm_unmovable_forget(&mover->unmovable, first, n_pages);
+    hm_unmovable_forget(&mover->unmovable, gone, n);
 }
 
 /*

@@ -82,7 +82,7 @@ void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget
  * a span begins where the last one of that span stopped.
  */
 void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count);
-/* Forgets which of these pages could not be moved (page numbers as in decide/decide.h). */
-void hm_mover_forget(struct hm_mover *mover, uint64_t first, uint64_t n_pages);
+/* Forgets which pages of these spans could not be moved (as hm_decider_forget). */
+void hm_mover_forget(struct hm_mover *mover, const struct hm_gone *gone, size_t n);
 
 #endif

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/marks.h"
-#include "migrator/decide/decide.h"
 
 #define NEIGHBOURS 8 /* places of the table in which a block may be */
 
@@ -102,14 +101,16 @@ static uint64_t bits_within(uint64_t key, uint64_t first, uint64_t end)
     return bits;
 }
 
-void hm_unmovable_forget(struct hm_unmovable *unmovable, uint64_t first, uint64_t n_pages)
+void hm_unmovable_forget(struct hm_unmovable *unmovable, const struct hm_gone *gone, size_t n)
 {
     for (uint64_t i = 0; unmovable->n_blocks > 0 && i < HM_UNMOVABLE_BLOCKS; i++) {
         struct hm_unmovable_block *block = &unmovable->block[i];
-        if (block->key == 0 || block->key < first / HM_UNMOVABLE_BLOCK ||
-            block->key > (first + n_pages - 1) / HM_UNMOVABLE_BLOCK)
+        uint64_t first = block->key * HM_UNMOVABLE_BLOCK, bits = 0;
+        if (block->key == 0)
             continue;
-        uint64_t keep = ~bits_within(block->key, first, first + n_pages);
-        keep_bits(unmovable, block, keep);
+        for (size_t g = hm_gone_find(gone, n, first); g < n && gone[g].first < first + HM_UNMOVABLE_BLOCK; g++)
+            bits |= bits_within(block->key, gone[g].first, HM_PAGE_END(gone[g].first, gone[g].n_pages));
+        if (bits != 0)
+            keep_bits(unmovable, block, ~bits);
     }
 }

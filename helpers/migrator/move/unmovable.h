@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "migrator/decide/decide.h"
+
 #define HM_UNMOVABLE_BLOCK 64     /* pages of a block, as each has a bit */
 #define HM_UNMOVABLE_BLOCKS 32768 /* blocks: 8 GiB if the pages lie together; the table takes 768 KiB */
 
@@ -43,7 +45,7 @@ void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sur
 void hm_unmovable_look_again(struct hm_unmovable *unmovable, int pagemap, uint64_t page);
 /* Forgets a page, as it has been moved: what hinders it later is something new. */
 void hm_unmovable_forget_one(struct hm_unmovable *unmovable, uint64_t page);
-/* Forgets pages that are no longer mapped. */
-void hm_unmovable_forget(struct hm_unmovable *unmovable, uint64_t first, uint64_t n_pages);
+/* Forgets pages that are no longer mapped, as hm_decider_forget. */
+void hm_unmovable_forget(struct hm_unmovable *unmovable, const struct hm_gone *gone, size_t n);
 
 #endif

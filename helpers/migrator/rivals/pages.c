@@ -121,13 +121,13 @@ void hm_rival_begin_end(struct hm_rival *rival)
     rival->n_pages = rival->n_sorted = kept;
 }
 
-void hm_rival_forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
+void hm_rival_forget(struct hm_decider *decider, const struct hm_gone *gone, size_t n)
 {
     struct hm_rival *rival = rival_of(decider);
-    uint64_t end = HM_PAGE_END(first, n_pages);
     size_t kept = 0, sorted = 0;
     for (size_t i = 0; i < rival->n_pages; i++) {
-        if (rival->page[i].page >= first && rival->page[i].page < end)
+        size_t at = hm_gone_find(gone, n, rival->page[i].page);
+        if (at < n && gone[at].first <= rival->page[i].page)
             continue;
         sorted += i < rival->n_sorted;
         rival->page[kept++] = rival->page[i];

@@ -56,7 +56,7 @@ struct hm_decider *hm_rival_new(const struct hm_algorithm *algorithm, const stru
 /* These are functions of struct hm_algorithm. A range of pages counts at its first page. */
 void hm_rival_destroy(struct hm_decider *decider);
 void hm_rival_observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
-void hm_rival_forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages);
+void hm_rival_forget(struct hm_decider *decider, const struct hm_gone *gone, size_t n);
 
 /* Sorts in the pages that are new. Afterwards the policy takes the samples into its counters. */
 void hm_rival_begin_end(struct hm_rival *rival);

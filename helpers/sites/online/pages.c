@@ -186,8 +186,9 @@ static int follow(struct hm_online_pages *pages)
     while (first < end && first < ranks->n && now[first].pid == pages->process[first].pid &&
            now[first].start_time == pages->process[first].start_time)
         first++;
+    const struct hm_gone all = {0, HM_PAGE(end, 0)};
     if (first < end)
-        hm_mover_forget(&pages->mover, 0, HM_PAGE(end, 0));
+        hm_mover_forget(&pages->mover, &all, 1);
     free(pages->process);
     pages->process = now;
     pages->n_processes = ranks->n;

@@ -129,8 +129,8 @@ static void test_freed_memory(void **state)
     plan(&account, 1, 0);
     see(&account, 0, 0, 0, 1);
     plan(&account, 0, 0);
-    hm_account_forget(&account, 14, 16);
-    hm_account_forget(&account, 18, 52);
+    const struct hm_gone gone[] = {{14, 2}, {18, 34}};
+    hm_account_forget(&account, gone, 2);
     for (int seen = 0; seen < 2; seen++) {
         double part = hm_account_lifted(&account, 10, 1);
         assert_true(part > 0.7);

@@ -157,8 +157,9 @@ static void drift(struct hm_decider *decider, struct hm_random *random, int phas
                                       .knows_writes = true};
         hm_decider_observe(decider, &seen, 1);
     }
+    const struct hm_gone gone = {HM_PAGE(phase / 1000, (uint64_t)phase * 64), 1 << 18};
     if (phase % 100 == 99)
-        hm_decider_forget(decider, HM_PAGE(phase / 1000, (uint64_t)phase * 64), 1 << 18);
+        hm_decider_forget(decider, &gone, 1);
 }
 
 static void run_a_day(const char *algorithm, int phases, unsigned samples)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the algorithm `regions`: which extents it finds in what was observed, and what it moves. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -277,16 +279,46 @@ static void test_what_is_forgotten_is_gone(void **state)
     uint64_t first = 12000;
     model_begin(&model, "regions", 2, HOT_PAGES);
     model_phase(&model, SAMPLES, hot_tenth, &first, UINT64_MAX);
-    hm_decider_forget(model.decider, HM_PAGE(0, UINT64_C(0)), UINT64_C(1) << HM_PAGE_BITS);
+    hm_decider_forget(model.decider, &(struct hm_gone){HM_PAGE(0, UINT64_C(0)), UINT64_C(1) << HM_PAGE_BITS}, 1);
     hm_decider_end_phase(model.decider);
     const struct hm_extent *extent = hm_decider_extents(model.decider, &n);
     assert_true(n > 0);
     assert_int_equal(HM_PAGE_SPACE(extent[0].first), 1);
-    hm_decider_forget(model.decider, 0, UINT64_MAX);
+    hm_decider_forget(model.decider, &(struct hm_gone){0, UINT64_MAX}, 1);
     hm_decider_end_phase(model.decider);
     hm_decider_extents(model.decider, &n);
     assert_int_equal(n, 0);
     model_end(&model);
+}
+
+/* What is forgotten together is what is forgotten one after the other. */
+static void test_spans_are_forgotten_together(void **state)
+{
+    (void)state;
+    static struct hm_extent kept[1000];
+    struct hm_gone gone[100];
+    size_t n_kept = 0, n;
+    uint64_t first = 12000;
+    for (size_t i = 0; i < N_ROWS(gone); i++) /* in two spaces; some touch each other */
+        gone[i] = (struct hm_gone){HM_PAGE(i / 50, MODEL_BASE + i % 50 * 300), 100 + i % 3 * 100};
+    for (size_t together = 1; together <= N_ROWS(gone); together += N_ROWS(gone) - 1) {
+        model_begin(&model, "regions", 2, HOT_PAGES);
+        model_phase(&model, SAMPLES, hot_tenth, &first, UINT64_MAX);
+        for (size_t i = 0; i < N_ROWS(gone); i += together)
+            hm_decider_forget(model.decider, gone + i, together);
+        hm_decider_end_phase(model.decider);
+        const struct hm_extent *extent = hm_decider_extents(model.decider, &n);
+        assert_in_range(n, 1, N_ROWS(kept));
+        for (size_t i = 0; i < n && together > 1; i++) {
+            assert_int_equal(extent[i].first, kept[i].first);
+            assert_int_equal(extent[i].n_pages, kept[i].n_pages);
+            assert_true(fabs(extent[i].reads - kept[i].reads) < 1e-6);
+        }
+        assert_true(together == 1 || n == n_kept);
+        memcpy(kept, extent, n * sizeof(*extent));
+        n_kept = n;
+        model_end(&model);
+    }
 }
 
 int main(void)
@@ -304,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_free_room_is_filled),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_what_is_forgotten_is_gone),
+        cmocka_unit_test(test_spans_are_forgotten_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

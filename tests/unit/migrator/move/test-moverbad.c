@@ -27,8 +27,14 @@ static void test_shared_pages_are_remembered(void **state)
     promote(0, 300);
     assert_int_equal(kernel.n_submitted, before);
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 0);
+    /* Only of these pages nothing is remembered. */
+    const struct hm_gone few[] = {{HM_PAGE(0, FIRST + 90), 15}, {HM_PAGE(0, FIRST + 127), 4}};
+    hm_mover_forget(&mover, few, 2);
+    promote(0, 300);
+    assert_int_equal(kernel.n_submitted, before + 9);
+    hm_mover_begin(&mover, UINT64_MAX, UINT64_MAX);
     /* The mapping is gone and there is a new one: nothing of the old one is remembered. */
-    hm_mover_forget(&mover, HM_PAGE(0, FIRST), PAGES);
+    hm_mover_forget(&mover, &(struct hm_gone){HM_PAGE(0, FIRST), PAGES}, 1);
     memset(kernel.is_shared, 0, sizeof(kernel.is_shared));
     promote(0, 300);
     assert_int_equal(mover.moved.promoted, 50);
@@ -55,7 +61,7 @@ static void test_shared_memory_of_the_user(void **state)
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 20);
     assert_false(mover.moved.is_stale);
     kernel_reset(2);
-    hm_mover_forget(&mover, HM_PAGE(0, FIRST), PAGES);
+    hm_mover_forget(&mover, &(struct hm_gone){HM_PAGE(0, FIRST), PAGES}, 1);
     for (unsigned i = 100; i < 150; i++)
         kernel.is_shared[i] = true;
     is_owner = false; /* another file is there now */

@@ -227,7 +227,7 @@ static void test_the_cap_and_forgetting(void **state)
         stage_decide(&stage);
         assert_int_equal(stage.demoted, 4);
         assert_true(stage.is_fast[2] && stage.is_fast[6]);
-        hm_decider_forget(stage.decider, STAGE_FIRST + 2, 1);
+        hm_decider_forget(stage.decider, &(struct hm_gone){STAGE_FIRST + 2, 1}, 1);
         stage.budget.capacity_pages[0] = 1;
         stage_decide(&stage);
         assert_true(stage.is_fast[6] && !stage.is_fast[2]);
