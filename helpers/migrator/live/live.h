@@ -74,6 +74,7 @@ struct hm_live_window {
     struct hm_maps *begun; /* the mappings when the window began, by space; only if pages are hot by writes alone */
     double range_s;        /* CPU time for one range at the window's end; 0: not measured yet */
     uint64_t phase_ns;     /* start of the phase that has had its window */
+    bool has_told;         /* that the writes of some processes are not known */
 };
 
 /* Account: what the work costs, and what the step uses. With these the overhead stays within the user's limit. */

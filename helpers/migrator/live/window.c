@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of soft-dirty marks: decides when one is open, and what is looked up at its end. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "live.h"
@@ -65,11 +66,27 @@ static void read_begun(struct hm_live *live)
     }
 }
 
+/* Warns once of processes whose marks would take too long to clear. */
+static void warn_of_long(struct hm_live *live)
+{
+    char text[HM_WARNING];
+    uint32_t n = hm_softdirty_state(live->window.softdirty)->n_long;
+    if (n == 0 || live->window.has_told)
+        return;
+    live->window.has_told = true;
+    snprintf(text, sizeof(text),
+             "writes unknown: they count as reads in %u of %u processes, which the clearing of soft-dirty marks would "
+             "stop for more than %u ms",
+             n, live->intake.ranks.n_living, (unsigned)(HM_SOFTDIRTY_MOST_S * 1000));
+    hm_progress_warn(live->shown.progress, text);
+}
+
 void hm_live_begin_window(struct hm_live *live)
 {
     double start_s = hm_live_thread_s();
     live->window.is_open = hm_softdirty_begin(live->window.softdirty, &live->intake.ranks) > 0;
     live->window.phase_ns = live->phase_start_ns;
+    warn_of_long(live);
     if (live->options->hot_by_writes)
         read_begun(live);
     live->account.deciding_s += hm_live_thread_s() - start_s;

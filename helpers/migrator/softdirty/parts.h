@@ -5,6 +5,7 @@
 
 #include "level.h"
 #include "softdirty.h"
+#include "walk.h"
 
 struct hm_softdirty_range {
     uint64_t page, n_pages;
@@ -19,18 +20,20 @@ struct hm_softdirty_ranges { /* by ascending page */
 
 struct hm_softdirty_process {
     uint64_t begun_ns; /* CLOCK_MONOTONIC when its last window began; 0: no window yet */
-    double cost_s;     /* CPU time of that window, as far as known: its faults go on after its end */
+    double cost_s;     /* time of that window, as far as known: its faults go on after its end */
     double count_s;    /* they are not counted again before so much time after its begin */
     double clear_s;    /* part of that for clearing the marks */
     double begun_s;    /* the process's CPU time when its window began; negative: not known */
     double used_s;     /* its CPU time in the window; negative: not known */
     bool has_window;
+    struct hm_softdirty_walk walk;
 };
 
 struct hm_softdirty {
     struct hm_softdirty_state state;
     double budget; /* CPU seconds per second that windows may cost */
     bool by_place;
+    double huge; /* share of huge pages in the step's memory (walk.h) */
     /* ranges with their shares from earlier windows, and ranges to be looked at when the open windows end */
     struct hm_softdirty_ranges known, wanted;
     uint32_t turn; /* space at which the next choice of processes begins */

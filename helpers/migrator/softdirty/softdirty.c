@@ -181,23 +181,37 @@ static bool is_due(struct hm_softdirty *softdirty, const struct hm_ranks *ranks,
     return process->cost_s <= share * passed_s;
 }
 
+/* Clears the marks, and measures how long the process's other threads may have had to wait. */
+static int walk(struct hm_softdirty_process *process, pid_t pid, uint64_t pages)
+{
+    uint64_t before_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    if (clear_marks(pid) != 0)
+        return -1;
+    process->walk.took_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - before_ns) / SECOND_NS;
+    process->walk.pages = pages;
+    return 0;
+}
+
 static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
 {
     struct hm_softdirty_process *process = &softdirty->process[space];
-    /* Last what takes longest, though the answer is needed right before the marks are cleared. */
-    if (ranks->rank[space].pid <= 0 || ranks->rank[space].is_gone || !is_due(softdirty, ranks, space) ||
-        !hm_ranks_is_ours(ranks, space))
+    pid_t pid = ranks->rank[space].pid;
+    if (pid <= 0 || ranks->rank[space].is_gone || !is_due(softdirty, ranks, space))
         return false;
-    uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (clear_marks(ranks->rank[space].pid) != 0)
+    uint64_t pages = hm_resident_pages(pid);
+    if (hm_softdirty_walk_s(&process->walk, pages, softdirty->huge) > HM_SOFTDIRTY_MOST_S) {
+        softdirty->state.n_long++;
         return false;
-    double cost_s = (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
+    }
+    if (!hm_ranks_is_ours(ranks, space) || walk(process, pid, pages) != 0)
+        return false;
     *process = (struct hm_softdirty_process){.begun_ns = hm_clock_ns(CLOCK_MONOTONIC),
-                                             .cost_s = cost_s,
-                                             .clear_s = cost_s,
-                                             .begun_s = hm_process_cpu_s(ranks->rank[space].pid),
+                                             .cost_s = process->walk.took_s,
+                                             .clear_s = process->walk.took_s,
+                                             .begun_s = hm_process_cpu_s(pid),
                                              .used_s = -1,
-                                             .has_window = true};
+                                             .has_window = true,
+                                             .walk = process->walk};
     softdirty->state.windows++;
     return true;
 }
@@ -214,6 +228,8 @@ int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ra
     uint32_t first = n > 0 ? softdirty->turn % n : 0;
     int begun = 0;
     softdirty->wanted.n = 0;
+    softdirty->state.n_long = 0;
+    softdirty->huge = hm_softdirty_huge_share(ranks->cgroup);
     close_windows(softdirty); /* in case the last window was not ended */
     for (uint32_t i = 0; i < n && begun < AT_ONCE; i++) {
         uint32_t space = (first + i) % n;

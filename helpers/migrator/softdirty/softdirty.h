@@ -4,7 +4,8 @@
  * page soft-dirty at its first write after the marks were cleared (write 4 to /proc/PID/clear_refs), and shows the mark
  * in bit 55 of /proc/PID/pagemap; the processes' user may do both. A window is the time from clearing a process's marks
  * to reading them. Clearing write-protects all pages of the process: each page that is then written costs it a fault.
- * So windows are only as frequent as the budget allows. How to use it:
+ * So windows are only as frequent as the budget allows. While marks are cleared, threads of the process that take a
+ * fault wait (walk.h): that time counts as a cost, too. How to use it:
  *
  *       at the start of a window, near the end of the phase       hm_softdirty_begin(softdirty, ranks)
  *       at the end of the phase, for the decider's extents        hm_softdirty_add(softdirty, page, n_pages) ...
@@ -29,6 +30,7 @@
 #include "migrator/watch/ranks.h"
 
 #define HM_SOFTDIRTY_RANGES 8192 /* ranges that are kept, of all processes */
+#define HM_SOFTDIRTY_MOST_S 0.1  /* a process whose marks would take longer to clear gets no window (walk.h) */
 #define HM_SOFTDIRTY_PAGES 64    /* after this many present pages of a range, no more pages are looked at */
 
 struct hm_softdirty;
@@ -37,6 +39,7 @@ struct hm_softdirty_state {
     uint64_t windows;     /* number of windows, counted for each process */
     uint64_t dirty_pages; /* estimate: pages written in windows, each with a fault */
     double fault_us;      /* cost of a fault, measured at the start on a few pages of our own */
+    uint32_t n_long; /* processes without a window now, as to clear their marks would stop them too long (walk.h) */
 };
 
 /*
@@ -57,7 +60,8 @@ void hm_softdirty_free(struct hm_softdirty *softdirty);
 unsigned hm_softdirty_window_ms(void);
 /*
  * Begins windows: clears the marks of at most 64 processes whose last window is paid for, and goes on where the call
- * before stopped. A process whose marks cannot be cleared is skipped. Returns how many windows began.
+ * before stopped. A process whose marks cannot be cleared, or not in a tenth of a second, is skipped. Returns how many
+ * windows began.
  */
 int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ranks);
 /* Does the process have an open window? Pure. */

@@ -174,6 +174,51 @@ static void written_pages_are_told_from_read_ones(void **state)
     hm_ranks_free(&ranks);
 }
 
+static const struct {
+    struct hm_softdirty_walk last;
+    uint64_t pages;
+    double huge, least_s, most_s;
+} walks[] = {
+    {{0, 0}, 1000000, 0, 0.043, 0.044},
+    {{0, 0}, 1000000, 0.9, 0.004, 0.005},
+    {{0, 0}, UINT64_C(1) << 29, 0, 23, 24}, /* 2 TiB */
+    {{1000, 0.001}, 2000, 0.9, 0.0019, 0.0021},
+    {{1000, 0.001}, 2002, 0, 0.00008, 0.00009}, /* it has more than doubled */
+    {{0, 0}, 0, 0, 0, 0},
+};
+
+static void a_walk_takes_as_long_as_the_last_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(walks); i++) {
+        double s = hm_softdirty_walk_s(&walks[i].last, walks[i].pages, walks[i].huge);
+        if (s < walks[i].least_s || s > walks[i].most_s)
+            fail_msg("row %zu: %f s", i, s);
+    }
+    assert_true(hm_softdirty_parse_huge("anon 1000\nfile 5\nanon_thp 250\n") == 0.25);
+    assert_true(hm_softdirty_parse_huge("anon 1000\nanon_thp 2000\n") == 1);
+    assert_true(hm_softdirty_parse_huge("anon 1000\nshmem_anon_thp 250\n") == 0);
+    assert_true(hm_softdirty_parse_huge("anon 0\nanon_thp 0\n") == 0);
+    assert_true(hm_softdirty_huge_share("") == 0);
+}
+
+static void a_process_with_a_long_walk_has_no_window(void **state)
+{
+    (void)state;
+    pid_t parent = getppid();
+    struct hm_ranks ranks;
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    assert_non_null(softdirty);
+    assert_int_equal(hm_ranks_init_list(&ranks, &parent, 1, getuid(), &error), 0);
+    assert_int_equal(hm_ranks_update(&ranks, &error), 1);
+    softdirty->process[0].walk = (struct hm_softdirty_walk){.pages = UINT64_C(1) << 40, .took_s = 1e12};
+    assert_int_equal(hm_softdirty_begin(softdirty, &ranks), 0);
+    assert_int_equal(hm_softdirty_state(softdirty)->n_long, 1);
+    assert_int_equal(hm_softdirty_state(softdirty)->windows, 0);
+    hm_softdirty_free(softdirty);
+    hm_ranks_free(&ranks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +228,8 @@ int main(void)
         cmocka_unit_test(a_windows_ranges_replace_those_of_its_processes),
         cmocka_unit_test(by_place_observations_are_cut_where_ranges_are),
         cmocka_unit_test(written_pages_are_told_from_read_ones),
+        cmocka_unit_test(a_walk_takes_as_long_as_the_last_one),
+        cmocka_unit_test(a_process_with_a_long_walk_has_no_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
