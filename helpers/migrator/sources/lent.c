@@ -102,13 +102,14 @@ static int give_out(struct hm_lent *lent, const struct hm_damon_lent *answer, co
             close(event[i]);
         return hm_fail(error, EMFILE, "%zu events for %zu threads: the limit of open files may be too low", n, wanted);
     }
-    lent->n_refused = 0;
+    lent->n_refused = lent->n_waiting = 0;
     for (uint32_t i = 0; i < answer->head.n; i++) {
         uint32_t number = answer->number[i];
         lent->event[i] = number == 0 ? event[given++] : -1;
         if (number == 0 || number == ESRCH || number == EAGAIN)
             continue;
         lent->n_refused++;
+        lent->n_waiting += number == EBUSY;
         hm_fail(&lent->why, (int)number, "thread %d: %s", lent->asked.thread[i].tid, explain((int)number));
     }
     return 0;
@@ -165,7 +166,7 @@ int hm_lent_own(const char *broker, int stop, struct hm_error *error)
     struct hm_lent lent;
     uint64_t since_ns = 0;
     int status;
-    do { /* EBUSY: all places are taken, as where a step's tasks all begin */
+    do { /* EBUSY: all places or all events are taken, as where a step's tasks all begin */
         if (error)
             error->text[0] = '\0';
         hm_lent_init(&lent, broker);
@@ -173,13 +174,14 @@ int hm_lent_own(const char *broker, int stop, struct hm_error *error)
         status = hm_lent_ask(&lent, error);
         if (status == 0)
             status = hm_broker_wait(lent.fd, stop, error) == 0 ? hm_lent_take(&lent, error) : -1;
+        if (status == 1 && lent.event[0] < 0)
+            status = hm_fail(error, lent.n_waiting > 0 || lent.n_refused == 0 ? EBUSY : EPERM,
+                             "the broker lends no event: %s", lent.why.text);
         int number = errno;
         hm_lent_close(&lent);
         errno = number;
     } while (status <= 0 && (errno == EBUSY || errno == EAGAIN) && hm_patience_pause(&since_ns, HM_BROKER_PATIENCE_S));
-    if (status == 1 && lent.event[0] >= 0)
-        return lent.event[0];
-    return status == 1 ? hm_fail(error, EPERM, "the broker lends no event: %s", lent.why.text) : -1;
+    return status == 1 ? lent.event[0] : -1;
 }
 
 void hm_lent_close(struct hm_lent *lent)

@@ -17,10 +17,15 @@ struct hm_lent {
     uint64_t asked_ns;
     struct hm_retry retry;
     uint32_t n_refused;  /* threads of the last answer that got no event, though they live */
+    uint32_t n_waiting;  /* those of them that may get one later: the broker lends no more for now */
     struct hm_error why; /* of the last that was refused; "": none was */
     struct hm_damon_borrow asked;
     pid_t pid[HM_DAMON_THREADS]; /* processes of the threads that are asked for */
     int event[HM_DAMON_THREADS]; /* of the last answer; -1: none for this thread */
+    /* Where the next question begins: after this thread of the process of this space. Else threads that are refused
+     * each time would fill all questions. */
+    uint32_t turn;
+    pid_t after;
 };
 
 void hm_lent_init(struct hm_lent *lent, const char *broker);

@@ -3,13 +3,17 @@
  * later update, so that nothing waits for it. */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "perfwatchparts.h"
 
-/* Adds the threads of a process that are not in `known` to the next question. Returns false where it is full. */
-static bool add_threads(struct hm_lent *lent, pid_t pid, const int *known, size_t n_known)
+/*
+ * Adds the threads of a process that are not in `known`, come after the thread `after` and not after `last`, to the
+ * next question. Returns false where it is full. The kernel lists threads by ascending number.
+ */
+static bool add_threads(struct hm_lent *lent, pid_t pid, const int *known, size_t n_known, pid_t after, pid_t last)
 {
     char path[64];
     bool has_room = true;
@@ -19,11 +23,31 @@ static bool add_threads(struct hm_lent *lent, pid_t pid, const int *known, size_
         return true; /* the process has ended */
     for (struct dirent *entry; has_room && (entry = readdir(folder)) != NULL;) {
         int thread = atoi(entry->d_name);
-        if (thread > 0 && !hm_perf_has_target(known, n_known, thread))
+        if (thread > after && thread <= last && !hm_perf_has_target(known, n_known, thread))
             has_room = hm_lent_add(lent, pid, thread);
     }
     closedir(folder);
     return has_room;
+}
+
+/* Fills the next question, from where the last one ended, once around. */
+static void gather(struct hm_lent *lent, const struct hm_ranks *ranks, const int *known, size_t n_known)
+{
+    uint32_t n = ranks->n, begun = n > 0 ? lent->turn % n : 0;
+    pid_t after = lent->after;
+    bool has_room = true;
+    lent->asked.head.n = 0;
+    for (uint32_t i = 0; has_room && n > 0 && i <= n; i++) {
+        uint32_t space = (begun + i) % n;
+        if (!hm_ranks_is_there(ranks, space))
+            continue;
+        has_room =
+            add_threads(lent, ranks->rank[space].pid, known, n_known, i == 0 ? after : 0, i == n ? after : INT_MAX);
+        if (!has_room) {
+            lent->turn = space;
+            lent->after = lent->asked.thread[HM_DAMON_THREADS - 1].tid;
+        }
+    }
 }
 
 /* Asks for the events of the threads that have none. Returns 0, or -1 with a text. */
@@ -33,11 +57,7 @@ static int ask(struct hm_perf_watched *watch, const struct hm_ranks *ranks, stru
     int *known = hm_perf_list_targets(watch);
     if (!known)
         return hm_fail(error, ENOMEM, "out of memory");
-    bool has_room = true;
-    lent->asked.head.n = 0;
-    for (uint32_t space = 0; has_room && space < ranks->n; space++)
-        if (ranks->rank[space].pid > 0 && !ranks->rank[space].is_gone)
-            has_room = add_threads(lent, ranks->rank[space].pid, known, watch->n);
+    gather(lent, ranks, known, watch->n);
     free(known);
     return lent->asked.head.n > 0 ? hm_lent_ask(lent, error) : 0;
 }
@@ -60,8 +80,8 @@ static int take(struct hm_perf_watched *watch, const struct hm_ranks *ranks, str
         hm_perf_mark_unseen(watch, ranks);
         hm_perf_note_short(watch, ranks, status < 0 ? error->text : lent->n_refused > 0 ? lent->why.text : NULL);
     }
-    if (status > 0 && lent->n_refused == n)
-        return hm_fail(error, EPERM, "no lent event can be used: %s", lent->why.text);
+    if (status > 0 && lent->n_refused == n) /* where only some are to wait, they are asked for again, too */
+        return hm_fail(error, lent->n_waiting > 0 ? EBUSY : EPERM, "no lent event can be used: %s", lent->why.text);
     return status < 0 ? -1 : 0;
 }
 

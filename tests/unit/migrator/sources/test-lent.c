@@ -2,6 +2,7 @@
 /* Tests how a client takes the events that a broker lends: what a broker may answer, or not answer, over a real
  * socket. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "migrator/sources/lent.h"
+#include "migrator/sources/perfwatchparts.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define THREADS 3
@@ -209,6 +211,62 @@ static void questions_have_a_pace(void **state)
     assert_false(hm_lent_add(&lent, getpid(), gettid()));
 }
 
+static void *wait_for_end(void *data)
+{
+    char byte;
+    assert_int_equal(read(*(const int *)data, &byte, 1), 0);
+    return NULL;
+}
+
+#define MORE 16 /* threads than a question has room for, beside this one */
+
+/* Has the question of an update, and refuses each thread for this reason. */
+static int refuse_all(struct hm_perf_watched *watch, const struct hm_ranks *ranks, uint32_t why)
+{
+    uint32_t number[HM_DAMON_THREADS];
+    watch->lent.retry.next_ns = 0;
+    assert_int_equal(hm_perf_update_lent(watch, ranks, &error), 0);
+    connection = accept(listener, NULL, NULL);
+    assert_int_equal(recv(connection, &question, sizeof(question), 0),
+                     hm_damon_wire_size(HM_DAMON_BORROW, HM_DAMON_THREADS));
+    for (int i = 0; i < HM_DAMON_THREADS; i++)
+        number[i] = why;
+    answer(number, HM_DAMON_THREADS, 0);
+    int status = hm_perf_update_lent(watch, ranks, &error);
+    close(connection);
+    connection = -1;
+    return status;
+}
+
+/* Threads that are refused each time would else starve the others; and what may pass ends nothing. */
+static void a_question_begins_where_the_last_one_ended(void **state)
+{
+    (void)state;
+    static struct hm_perf_watched watch;
+    struct hm_rank rank = {.pid = getpid()};
+    struct hm_rank_index by_pid = {.pid = getpid()};
+    const struct hm_ranks ranks = {.rank = &rank, .n = 1, .by_pid = &by_pid, .n_living = 1};
+    pthread_t thread[HM_DAMON_THREADS + MORE];
+    int wall[2];
+    assert_int_equal(pipe(wall), 0);
+    for (size_t i = 0; i < N_ROWS(thread); i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, wait_for_end, &wall[0]), 0);
+    watch.lent = lent;
+    assert_int_equal(refuse_all(&watch, &ranks, EBUSY), 0);
+    const struct hm_damon_borrow first = question;
+    assert_int_equal(refuse_all(&watch, &ranks, EPERM), -1);
+    assert_int_equal(errno, EPERM);
+    for (int i = 0; i <= MORE; i++) /* those that were not asked for, and then from the beginning on */
+        for (int k = 0; k < HM_DAMON_THREADS; k++)
+            assert_int_not_equal(question.thread[i].tid, first.thread[k].tid);
+    for (int i = MORE + 1; i < HM_DAMON_THREADS; i++)
+        assert_int_equal(question.thread[i].tid, first.thread[i - MORE - 1].tid);
+    close(wall[1]);
+    for (size_t i = 0; i < N_ROWS(thread); i++)
+        pthread_join(thread[i], NULL);
+    close(wall[0]);
+}
+
 static void without_a_broker(void **state)
 {
     (void)state;
@@ -225,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_refusal_has_the_brokers_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_broker_that_makes_no_sense, set_up, tear_down),
         cmocka_unit_test_setup_teardown(questions_have_a_pace, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_question_begins_where_the_last_one_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_broker, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
