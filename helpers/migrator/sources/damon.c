@@ -70,11 +70,12 @@ static bool is_silent(const struct damon_source *source)
 /* Tells once how many processes are watched, when two looks find as many that are not: by then all have begun. */
 static void note_unseen(struct damon_source *source, const struct hm_damon_wanted *wanted)
 {
-    char *text = source->base.state.partly;
+    char *text = source->base.state.partly, most[24];
+    snprintf(most, sizeof(most), "at most at %d", HM_DAMON_TARGETS);
+    const char *why = wanted->n_unseen > wanted->n_denied ? most : "not at those that are not dumpable";
     if (!text[0] && wanted->n_unseen > 0 && wanted->n_unseen == source->n_unseen)
-        snprintf(text, HM_WARNING,
-                 "source %s looks at %u of %u processes, at most at %d: what the others use is not known",
-                 source->base.row->name, wanted->n, wanted->n + wanted->n_unseen, HM_DAMON_TARGETS);
+        snprintf(text, HM_WARNING, "source %s looks at %u of %u processes, %s: what the others use is not known",
+                 source->base.row->name, wanted->n, wanted->n + wanted->n_unseen, why);
     source->n_unseen = wanted->n_unseen;
 }
 

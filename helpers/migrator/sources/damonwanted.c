@@ -43,7 +43,7 @@ bool hm_damon_wanted_is_news(const struct hm_damon_wanted *wanted, const struct 
                              const struct hm_maps *maps)
 {
     struct hm_maps all = {.n = 0};
-    bool is_news = wanted->n * 3 <= sent->head.n * 2;
+    bool is_news = sent->head.n > 0 && wanted->n * 3 <= sent->head.n * 2;
     for (uint32_t i = 0; i < wanted->n && !is_news; i++) {
         const struct hm_damon_process *before = find_sent(sent, &wanted->watch.process[i]);
         const struct hm_maps *watched = hm_maps_with_aliases(&maps[wanted->space[i]], &all);
@@ -110,13 +110,15 @@ void hm_damon_wanted_choose(struct hm_damon_wanted *wanted, const struct hm_rank
     static struct candidate candidate[HM_RANKS];
     struct hm_maps all = {.n = 0};
     uint32_t n = find_candidates(&wanted->watch, ranks, maps, candidate);
-    wanted->n = wanted->n_unseen = 0;
+    wanted->n = wanted->n_unseen = wanted->n_denied = 0;
     leave_out(candidate, n);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t s = candidate[i].space;
         struct hm_rank *rank = &ranks->rank[s];
-        rank->has_unseen = !candidate[i].is_left_out && (wanted->n == HM_DAMON_TARGETS || !is_watchable(rank));
+        bool has_room = wanted->n < HM_DAMON_TARGETS;
+        rank->has_unseen = !candidate[i].is_left_out && (!has_room || !is_watchable(rank));
         wanted->n_unseen += rank->has_unseen;
+        wanted->n_denied += rank->has_unseen && has_room;
         if (candidate[i].is_left_out || rank->has_unseen)
             continue;
         struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};

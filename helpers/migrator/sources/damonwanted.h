@@ -15,6 +15,7 @@ struct hm_damon_wanted {
     uint32_t space[HM_DAMON_TARGETS], n;
     uint64_t resident[HM_DAMON_TARGETS]; /* in pages */
     uint32_t n_unseen;                   /* processes that are not watched, and were not left out on purpose */
+    uint32_t n_denied;                   /* those of them that the broker would refuse, as they are not dumpable */
 };
 
 /*

@@ -8,7 +8,8 @@
 #include "migrator/perf/slot.h"
 #include "perfwatch.h"
 
-#define HM_PERF_SLOTS 4096 /* most threads, or CPUs of the cgroup, that are watched */
+#define HM_PERF_SLOTS 4096                   /* most threads, or CPUs of the cgroup, that are watched */
+#define HM_PERF_LOCKED (UINT64_C(256) << 20) /* bytes of locked memory after which no more are */
 
 struct hm_perf_watched {
     struct hm_source source;
@@ -24,6 +25,7 @@ struct hm_perf_watched {
     unsigned n_short;      /* walks in a row that could not watch all threads */
     struct hm_perf_slot **slot;
     size_t n;
+    uint64_t locked_bytes;                 /* of all slots */
     uint64_t blind;                        /* samples in a row without an address */
     uint64_t since_ns, records, throttled; /* values at the last comparison with the budget */
     uint64_t begun_ns;                     /* first begin of watching */
@@ -54,7 +56,7 @@ struct hm_perf_target {
 };
 
 /* Opens a slot. A lent event is the slot's, also where this fails. Returns 0, or -1 with errno (ENOSPC: no slot is
- * left; EMFILE: no descriptor that may be kept). */
+ * left, or HM_PERF_LOCKED is reached; EMFILE: no descriptor that may be kept). */
 int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *target);
 /* Drops the slots of processes that are gone. */
 void hm_perf_drop_gone(struct hm_perf_watched *watch, const struct hm_ranks *ranks);
@@ -69,8 +71,12 @@ void hm_perf_mark_unseen(const struct hm_perf_watched *watch, const struct hm_ra
 void hm_perf_mark_new(const struct hm_perf_watched *watch, const struct hm_ranks *ranks);
 /* The targets of all slots, sorted; the caller frees the list. Returns NULL if there is no memory. */
 int *hm_perf_list_targets(const struct hm_perf_watched *watch);
-/* Is the number in such a list? */
-bool hm_perf_has_target(const int *targets, size_t n, int number);
+/*
+ * Calls `visit` for each thread of a process that is not in such a list of n targets, by ascending number as the kernel
+ * lists them, until it returns false. Returns whether it never did.
+ */
+typedef bool hm_perf_visit(void *data, pid_t pid, int thread);
+bool hm_perf_visit_new(pid_t pid, const int *targets, size_t n, hm_perf_visit *visit, void *data);
 /* Closes a slot and removes it; the last slot takes its place. */
 void hm_perf_drop(struct hm_perf_watched *watch, size_t at);
 

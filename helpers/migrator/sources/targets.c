@@ -3,6 +3,7 @@
  * Chooses the targets of perf events. If a whole cgroup may be watched, the source's events are opened once per CPU.
  * Otherwise they are opened on each thread (targetsthreads.c).
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 /*
  * Bytes of data in a ring, by the number of rings: less than 64 MiB of locked memory in all with pages of 4 KiB. Each
  * ring has a page at least. With an AUX area for the samples, the ring says little; both have less than 96 MiB in all.
+ * With pages of 64 KiB the least that is possible is far more, so the number of rings is bounded by their bytes.
  */
 static const struct {
     size_t slots;
@@ -31,8 +33,15 @@ static const struct {
                   {1024, 16 << 10, 4 << 10, 16 << 10},
                   {HM_PERF_SLOTS, 4 << 10, 4 << 10, 8 << 10}};
 
+/* Bytes of locked memory that a slot takes. */
+static size_t bytes_of(const struct hm_perf_slot *slot)
+{
+    return slot->bytes + slot->aux.bytes;
+}
+
 void hm_perf_drop(struct hm_perf_watched *watch, size_t at)
 {
+    watch->locked_bytes -= bytes_of(watch->slot[at]);
     hm_perf_slot_close(watch->slot[at]);
     free(watch->slot[at]);
     watch->slot[at] = watch->slot[--watch->n];
@@ -68,7 +77,8 @@ static bool may_keep(const struct hm_perf_slot *slot)
 
 int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *target)
 {
-    struct hm_perf_slot *slot = watch->n < HM_PERF_SLOTS ? calloc(1, sizeof(*slot)) : NULL;
+    bool has_room = watch->n < HM_PERF_SLOTS && watch->locked_bytes < HM_PERF_LOCKED;
+    struct hm_perf_slot *slot = has_room ? calloc(1, sizeof(*slot)) : NULL;
     if (!slot) {
         if (target->lent >= 0)
             close(target->lent);
@@ -85,6 +95,7 @@ int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *targ
         goto failed;
     }
     watch->slot[watch->n++] = slot;
+    watch->locked_bytes += bytes_of(slot);
     return 0;
 failed:;
     int number = errno;
@@ -109,9 +120,21 @@ int *hm_perf_list_targets(const struct hm_perf_watched *watch)
     return targets;
 }
 
-bool hm_perf_has_target(const int *targets, size_t n, int number)
+bool hm_perf_visit_new(pid_t pid, const int *targets, size_t n, hm_perf_visit *visit, void *data)
 {
-    return bsearch(&number, targets, n, sizeof(number), compare);
+    char path[64];
+    bool goes_on = true;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return true; /* the process has ended */
+    for (struct dirent *entry; goes_on && (entry = readdir(folder)) != NULL;) {
+        int thread = atoi(entry->d_name);
+        if (thread > 0 && !bsearch(&thread, targets, n, sizeof(thread), compare))
+            goes_on = visit(data, pid, thread);
+    }
+    closedir(folder);
+    return goes_on;
 }
 
 void hm_perf_drop_gone(struct hm_perf_watched *watch, const struct hm_ranks *ranks)

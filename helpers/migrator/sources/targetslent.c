@@ -1,33 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches threads by events that a broker lends: it is asked for those of new threads, and the answer is taken at a
  * later update, so that nothing waits for it. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "perfwatchparts.h"
 
-/*
- * Adds the threads of a process that are not in `known`, come after the thread `after` and not after `last`, to the
- * next question. Returns false where it is full. The kernel lists threads by ascending number.
- */
-static bool add_threads(struct hm_lent *lent, pid_t pid, const int *known, size_t n_known, pid_t after, pid_t last)
+/* The threads of a process that may be added to the next question: after `after`, and not after `last`. */
+struct span {
+    struct hm_lent *lent;
+    pid_t after, last;
+};
+
+/* Adds a thread. Returns false where the question is full. */
+static bool add_thread(void *data, pid_t pid, int thread)
 {
-    char path[64];
-    bool has_room = true;
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *folder = opendir(path);
-    if (!folder)
-        return true; /* the process has ended */
-    for (struct dirent *entry; has_room && (entry = readdir(folder)) != NULL;) {
-        int thread = atoi(entry->d_name);
-        if (thread > after && thread <= last && !hm_perf_has_target(known, n_known, thread))
-            has_room = hm_lent_add(lent, pid, thread);
-    }
-    closedir(folder);
-    return has_room;
+    const struct span *span = data;
+    return thread <= span->after || thread > span->last || hm_lent_add(span->lent, pid, thread);
 }
 
 /* Fills the next question, from where the last one ended, once around. */
@@ -41,8 +31,8 @@ static void gather(struct hm_lent *lent, const struct hm_ranks *ranks, const int
         uint32_t space = (begun + i) % n;
         if (!hm_ranks_is_there(ranks, space))
             continue;
-        has_room =
-            add_threads(lent, ranks->rank[space].pid, known, n_known, i == 0 ? after : 0, i == n ? after : INT_MAX);
+        struct span span = {lent, i == 0 ? after : 0, i == n ? after : INT_MAX};
+        has_room = hm_perf_visit_new(ranks->rank[space].pid, known, n_known, add_thread, &span);
         if (!has_room) {
             lent->turn = space;
             lent->after = lent->asked.thread[HM_DAMON_THREADS - 1].tid;

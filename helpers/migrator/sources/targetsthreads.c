@@ -3,7 +3,6 @@
  * Watches threads, each by events of its own (cpu -1), and looks for new ones at each update. Events are not inherited:
  * an inherited event must be bound to a CPU, so that n threads on m CPUs would need each event n x m times.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +16,7 @@
 
 struct walk {
     struct hm_perf_watched *watch;
-    const int *known; /* threads that were watched before */
-    size_t n_known, n_added;
+    size_t n_added;
     int number; /* errno of the last refusal; 0: there was none */
 };
 
@@ -29,27 +27,16 @@ static bool is_limit(int number)
     return number == ENOMEM || number == EMFILE || number == ENFILE || number == ENOSPC;
 }
 
-/* Watches the threads of a process that are not known, up to the first that is refused: each try costs many times what
- * a thread that is known does. */
-static void add_threads(struct walk *walk, pid_t pid)
+/* Watches a thread. Returns false where it is refused: each try costs many times what a thread that is known does. */
+static bool add_thread(void *data, pid_t pid, int thread)
 {
-    char path[64];
-    bool is_refused = false;
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *folder = opendir(path);
-    if (!folder)
-        return; /* the process has ended */
-    for (struct dirent *entry; !is_refused && (entry = readdir(folder)) != NULL;) {
-        int thread = atoi(entry->d_name);
-        const struct hm_perf_target target = {.pid = pid, .number = thread, .open_pid = thread, .cpu = -1, .lent = -1};
-        if (thread <= 0 || hm_perf_has_target(walk->known, walk->n_known, thread))
-            continue;
-        bool is_added = hm_perf_add(walk->watch, &target) == 0;
-        is_refused = !is_added && errno != ESRCH; /* a thread that has ended is no refusal */
-        walk->n_added += is_added;
-        walk->number = is_refused ? errno : walk->number;
-    }
-    closedir(folder);
+    struct walk *walk = data;
+    const struct hm_perf_target target = {.pid = pid, .number = thread, .open_pid = thread, .cpu = -1, .lent = -1};
+    bool is_added = hm_perf_add(walk->watch, &target) == 0;
+    bool is_refused = !is_added && errno != ESRCH; /* a thread that has ended is no refusal */
+    walk->n_added += is_added;
+    walk->number = is_refused ? errno : walk->number;
+    return !is_refused;
 }
 
 /* The number of threads of a process; 0: it is not there. */
@@ -108,12 +95,15 @@ void hm_perf_note_short(struct hm_perf_watched *watch, const struct hm_ranks *ra
                  (unsigned long long)hm_perf_count_threads(ranks), HM_WARNING - 80, why);
 }
 
-static char *explain(int number, char *out, size_t size)
+static char *explain(const struct hm_perf_watched *watch, int number, char *out, size_t size)
 {
     char paranoid[16];
     if (number != ENOSPC)
         return hm_perf_explain(number, hm_perf_read_paranoid(paranoid, sizeof(paranoid)), 2, out, size);
-    snprintf(out, size, "the migrator watches no more than %d", HM_PERF_SLOTS);
+    if (watch->locked_bytes >= HM_PERF_LOCKED)
+        snprintf(out, size, "the migrator locks no more than %u MiB for samples", (unsigned)(HM_PERF_LOCKED >> 20));
+    else
+        snprintf(out, size, "the migrator watches no more than %d", HM_PERF_SLOTS);
     return out;
 }
 
@@ -127,13 +117,14 @@ int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks 
     int *known = hm_perf_list_targets(watch);
     if (!known)
         return hm_fail(error, ENOMEM, "out of memory");
-    struct walk walk = {.watch = watch, .known = known, .n_known = watch->n};
+    struct walk walk = {.watch = watch};
+    size_t n_known = watch->n;
     const uint32_t *n_watched = count_watched(watch, ranks);
     /* Of a process with as many threads as are watched, none is looked for: where one has come in place of another, the
      * slot of that goes when its samples are read. */
     for (uint32_t space = 0; space < ranks->n && !is_limit(walk.number); space++)
         if (hm_ranks_is_there(ranks, space) && count(ranks, space) != n_watched[space])
-            add_threads(&walk, ranks->rank[space].pid);
+            hm_perf_visit_new(ranks->rank[space].pid, known, n_known, add_thread, &walk);
     free(known);
     if (walk.number == 0) {
         for (uint32_t space = 0; space < ranks->n; space++)
@@ -145,7 +136,7 @@ int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks 
     hm_perf_mark_unseen(watch, ranks);
     hm_retry_pause(&watch->retry, walk.n_added > 0);
     char why[HM_WARNING];
-    explain(walk.number, why, sizeof(why));
+    explain(watch, walk.number, why, sizeof(why));
     if (watch->n == 0)
         return hm_fail(error, walk.number, "none of %llu threads can be watched: %s",
                        (unsigned long long)hm_perf_count_threads(ranks), why);

@@ -271,6 +271,28 @@ static void what_is_beyond_a_message_is_marked_and_told(void **state)
     close(end);
 }
 
+/* The limit of 256 has nothing to do with them; and where there is nothing to watch, that is sent once. */
+static void what_may_not_be_looked_at_is_told(void **state)
+{
+    (void)state;
+    struct hm_damon_watch watch;
+    struct hm_error error = {""};
+    const struct hm_ranks *ranks = first_of(1);
+    memset(process, 0, sizeof(process));
+    process[0].resident = 1000;
+    process[0].kind = FOREIGN;
+    struct hm_source *source = connect_source(&watch);
+    assert_int_equal(source->update(source, ranks, maps, &error), 0);
+    take(&watch, 0);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(source->update(source, ranks, maps, &error), 0);
+    assert_int_equal(recv(end, &watch, sizeof(watch), MSG_DONTWAIT), -1);
+    assert_string_equal(source->state.partly, "source damon looks at 0 of 1 processes, not at those that are not "
+                                              "dumpable: what the others use is not known");
+    source->close(source);
+    close(end);
+}
+
 /* What has changed in each row since the last update, of a step with two processes. The fourth update looks at their
  * sizes in any case. */
 static void a_list_is_sent_where_processes_or_mappings_have_changed(void **state)
@@ -478,6 +500,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_watched_is_not_asked_for),
         cmocka_unit_test(no_more_are_asked_for_than_a_message_holds),
         cmocka_unit_test(what_is_beyond_a_message_is_marked_and_told),
+        cmocka_unit_test(what_may_not_be_looked_at_is_told),
         cmocka_unit_test(a_list_is_sent_where_processes_or_mappings_have_changed),
         cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
         cmocka_unit_test(a_list_is_passed_on),

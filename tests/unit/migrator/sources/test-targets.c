@@ -17,7 +17,9 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "fakeperf.h"
+#include "migrator/sources/perfwatchparts.h"
 
 #define THREADS 8 /* with the first one */
 
@@ -215,6 +217,26 @@ static void threads_do_not_take_the_last_descriptors(void **state)
     assert_int_equal(rings, THREADS);
 }
 
+/* With pages of 64 KiB and SPE, the least that each thread takes is 256 KiB. */
+static void threads_lock_no_more_than_is_allowed(void **state)
+{
+    (void)state;
+    struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
+    update_after(0);
+    assert_true(watch->locked_bytes >= THREADS * 2 * hm_page_size());
+    uint64_t each = watch->locked_bytes / THREADS;
+    while (watch->n > 3)
+        hm_perf_drop(watch, watch->n - 1);
+    assert_int_equal(watch->locked_bytes, 3 * each);
+    watch->locked_bytes = HM_PERF_LOCKED - each;
+    assert_int_equal(update_after(1), 1);
+    for (int i = 0; i < 3; i++)
+        update_after(64);
+    assert_int_equal(watch->n, 4);
+    assert_string_equal(source->state.partly,
+                        "4 of 8 threads are watched: the migrator locks no more than 256 MiB for samples");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +246,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_new_process_is_marked_until_its_threads_are_watched, open_source,
                                         close_source),
         cmocka_unit_test_setup_teardown(threads_do_not_take_the_last_descriptors, open_source, close_source),
+        cmocka_unit_test_setup_teardown(threads_lock_no_more_than_is_allowed, open_source, close_source),
     };
     return cmocka_run_group_tests(tests, start_threads, end_threads);
 }
