@@ -57,15 +57,6 @@ static int pass_on(const char *line)
     return 0;
 }
 
-/* Reads the configuration. hybridmem-job reports its errors. */
-static const struct hm_config *read_config(void)
-{
-    static struct hm_config config;
-    if (hm_config_read(hm_option_config_path(), false, &config, NULL) != 0)
-        hm_config_defaults(&config);
-    return &config;
-}
-
 /* Passes on the program's log until the program ends, and closes `log`. Slurm waits for the hook, so the hook does not
  * wait for other processes that still have the log open. */
 static void follow(pid_t pid, int log)
@@ -126,8 +117,8 @@ void hm_job_script_prolog(spank_t spank)
     char job[NUMBER], uid_text[NUMBER], gid_text[NUMBER];
     uid_t uid;
     gid_t gid;
-    const struct hm_config *config = read_config();
-    if (!config->enabled || start_command(spank, &command, "begin", job) != 0)
+    /* Run it even where hybridmem is switched off: jobs that began before that have company now. */
+    if (start_command(spank, &command, "begin", job) != 0)
         return;
     if (spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS) {

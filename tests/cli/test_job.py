@@ -149,6 +149,17 @@ def test_who_gets_a_record(node, config, words, count):
     assert node.ledger() == []
 
 
+def test_a_job_beside_one_without_an_entry_has_shared_the_node(node):
+    node.configure("record = all")
+    node.begin(7)
+    node.configure("enabled = no\nrecord = all")
+    node.begin(8)
+    assert node.ledger() == ["7"]
+    node.end(8)
+    node.end(7)
+    assert [(record["job_id"], record["shared"]) for record in node.records()] == [(7, True)]
+
+
 def test_users_and_groups_are_looked_up():
     def answer(*words):
         done = as_root(PROGRAM, "lookup", *words, check=False)

@@ -13,10 +13,12 @@
 #include "core/config/lookup.h"
 #include "core/tiers/boot.h"
 #include "finish.h"
+#include "job/ledger/jobcgroup.h"
 #include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "job/node/company.h"
 #include "slurm/squeue.h"
+#include "strangers.h"
 
 #define FINISHER_MS 10000 /* in which a reap has stopped the earlier job's helpers and read what they left */
 
@@ -201,6 +203,7 @@ static void complete(const struct hm_config *config, const struct hm_begin *begi
     job->request_is_default = own->request_is_default;
     job->fair_weight = own->fair_weight;
     job->recorded = job->recorded || own->recorded;
+    job->has_strangers = job->has_strangers || own->has_strangers;
     if (own->request[0] && !own->refusal[0])
         job->plan.request = own->plan.request;
     for (uint32_t i = 0; i < own->n_warnings; i++)
@@ -265,6 +268,7 @@ static int decide_and_enter(const struct hm_config *config, const char *config_e
     decide(config, config_error, begin, own);
     weigh(config, own);
     own->recorded = own->recorded || config->record == HM_RECORD_ALL;
+    own->has_strangers = hm_strangers_are_there(config, HM_CGROUPS);
     int result = enter(config, begin, own, job, error);
     free(own);
     return result;

@@ -27,6 +27,7 @@
 #include "job/ledger/log.h"
 #include "job/namespaces/hooklimit.h"
 #include "job/namespaces/wipelater.h"
+#include "job/node/company.h"
 #include "job/programs/damonstart.h"
 #include "provide.h"
 #include "reap.h"
@@ -220,6 +221,12 @@ static int begin(const struct hm_config *config, const char *config_error, const
     };
     if (!arguments->given[JOB] || !arguments->given[UID] || !arguments->given[GID])
         return usage("begin needs --job, --uid and --gid");
+    /* Where hybridmem is switched off, new jobs run without it. For those in the ledger, end and reap do their work. */
+    if (!config->enabled) {
+        if (hm_company_pass(config, facts.job_id, &error) != 0)
+            hm_log(HM_LOG_ERROR, "job %u: it may be taken for no company of others: %s", facts.job_id, error.text);
+        return 0;
+    }
     /* The entry is made first, as what follows may be held up by a file system that hangs. */
     struct hm_reap how = {.grace_s = config->reap_grace_s};
     bool is_entered = hm_begin_job(config, config_error, &facts, &how.namespaces.has_left, &error) == 0;
@@ -319,8 +326,5 @@ int main(int argc, char **argv)
         hm_hooklimit_begin();
     else
         config.fsdax_wipe_limit_s = 0; /* no limit, as nobody waits for reap */
-    /* Where hybridmem is switched off, new jobs run without it. For those in the ledger, end and reap do their work. */
-    if (!config.enabled && commands[command].run == begin)
-        return 0;
     return commands[command].run(&config, error.text, &arguments);
 }

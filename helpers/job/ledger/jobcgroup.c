@@ -66,6 +66,41 @@ static bool is_empty(const char *folder)
     return hm_file_read_start(path, text, sizeof(text)) == 0 && text[0] == '\0';
 }
 
+/* Is it the folder of a job that has no file in `entries`, and does it have processes? */
+static bool is_strangers(const FTSENT *folder, const char *entries)
+{
+    char path[PATH_MAX];
+    uint64_t id;
+    if (!read_job(folder->fts_name, &id))
+        return false;
+    snprintf(path, sizeof(path), "%s/%u", entries, (uint32_t)id);
+    return access(path, F_OK) != 0 && errno == ENOENT && !is_empty(folder->fts_path);
+}
+
+bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries)
+{
+    char root[256];
+    char *const roots[] = {root, NULL};
+    FTSENT *folder = NULL;
+    bool found = false;
+    snprintf(root, sizeof(root), "%s", cgroups);
+    struct stat status;
+    /* Its own lstat(2) for folders, as each folder has many files. */
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    while (walk && !found && (folder = fts_read(walk))) {
+        if (folder->fts_info != FTS_D || folder->fts_level == FTS_ROOTLEVEL)
+            continue;
+        bool is_roots = lstat(folder->fts_path, &status) == 0 && status.st_uid == geteuid();
+        bool is_jobs = strncmp(folder->fts_name, JOB, strlen(JOB)) == 0;
+        found = is_roots && is_strangers(folder, entries);
+        if (!is_roots || is_jobs)
+            fts_set(walk, folder, FTS_SKIP);
+    }
+    if (walk)
+        fts_close(walk);
+    return found;
+}
+
 bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id, bool counts_unnamed)
 {
     char root[256];

@@ -23,10 +23,13 @@
 
 static struct hm_config config;
 static struct hm_job job;
-static const char *users; /* a folder of this name belongs to another user */
+static const char *users; /* a folder of this name belongs to another user, as fts_read tells */
+static const char *users_by_lstat;
 
 FTSENT *__real_fts_read(FTS *walk);
 FTSENT *__wrap_fts_read(FTS *walk);
+int __real_lstat(const char *path, struct stat *status);
+int __wrap_lstat(const char *path, struct stat *status);
 
 FTSENT *__wrap_fts_read(FTS *walk)
 {
@@ -34,6 +37,15 @@ FTSENT *__wrap_fts_read(FTS *walk)
     if (found && users && strcmp(found->fts_name, users) == 0)
         found->fts_statp->st_uid++;
     return found;
+}
+
+int __wrap_lstat(const char *path, struct stat *status)
+{
+    int result = __real_lstat(path, status);
+    const char *name = strrchr(path, '/');
+    if (result == 0 && users_by_lstat && name && strcmp(name + 1, users_by_lstat) == 0)
+        status->st_uid++;
+    return result;
 }
 
 /* Sets the time of job 7's entry to `age_s` seconds ago by this clock. */
@@ -154,6 +166,35 @@ static void folders_of_users_do_not_tell(void **state)
     }
 }
 
+/* Job 7 has an entry. Job 9 began while hybridmem was switched off. */
+static void a_job_without_an_entry_is_a_stranger(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *folder, *events, *users;
+        bool is_stranger;
+    } rows[] = {
+        {"system.slice/slurmstepd.scope/job_7", "populated 1\n", NULL, false},
+        {"system.slice/slurmstepd.scope/job_9", "populated 1\n", NULL, true},
+        {"system.slice/slurmstepd.scope/job_9", "populated 0\n", NULL, false}, /* slurmstepd has left it */
+        {"system.slice/slurmstepd.scope/job_7/step_0/user/job_9", "populated 1\n", NULL, false},
+        {"user.slice/user@9.service/job_9", "populated 1\n", "user@9.service", false},
+        {"user.slice/user@9.service/job_9", "populated 1\n", "job_9", false},
+        {"system.slice/slurmstepd.scope/system", "populated 1\n", NULL, false},
+    };
+    char entries[256];
+    leave_entry(0);
+    snprintf(entries, sizeof(entries), "%s", scratch_path("run/jobs"));
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        make_cgroup(rows[i].folder);
+        scratch_write(scratch_path("cgroup/%s/cgroup.events", rows[i].folder), rows[i].events);
+        users_by_lstat = rows[i].users;
+        if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries) != rows[i].is_stranger)
+            fail_msg("row %zu", i);
+        users_by_lstat = NULL;
+    }
+}
+
 static void the_age_of_the_entry_tells_whether_the_job_lives(void **state)
 {
     (void)state;
@@ -210,6 +251,7 @@ int main(void)
         cmocka_unit_test(an_empty_folder_is_nobodys),
         cmocka_unit_test(folders_of_version_1_tell_by_their_processes),
         cmocka_unit_test(folders_of_users_do_not_tell),
+        cmocka_unit_test(a_job_without_an_entry_is_a_stranger),
         cmocka_unit_test(the_age_of_the_entry_tells_whether_the_job_lives),
         cmocka_unit_test(no_clock_that_is_set_changes_the_grace),
         cmocka_unit_test(a_job_of_which_nothing_is_known_lives),

@@ -134,6 +134,43 @@ static void test_who_has_the_node(void **state)
     assert_false(hm_company_is_alone(&config, &job));
 }
 
+/* The other job is marked once; its entry is not written again. */
+static void test_a_job_without_an_entry_passes(void **state)
+{
+    (void)state;
+    struct hm_set all;
+    ledger_empty(&config);
+    assert_int_equal(hm_company_pass(&config, 8, &error), 0);
+    earlier.has_cores = true;
+    assert_int_equal(hm_set_parse(&all, "0-3", NULL), 0);
+    earlier.cores = all;
+    assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
+    assert_int_equal(hm_company_pass(&config, 7, &error), 0); /* a job is no company for itself */
+    assert_true(hm_company_is_alone(&config, &earlier, &all));
+    assert_int_equal(hm_company_pass(&config, 8, &error), 0);
+    assert_true(earlier_had_company());
+    assert_false(hm_company_is_alone(&config, &earlier, &all));
+    assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0); /* from here on it cannot be written */
+    assert_int_equal(hm_company_pass(&config, 8, &error), 0);
+    assert_int_equal(rmdir(scratch_path("run/jobs/7.draft")), 0);
+    earlier.has_strangers = false;
+    earlier.has_ended = true;
+    assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
+    assert_int_equal(hm_company_pass(&config, 8, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &earlier, &error), 0);
+    assert_false(earlier.has_strangers);
+}
+
+/* The prolog has found a job without an entry (hooks/strangers.h). */
+static void test_a_stranger_is_company(void **state)
+{
+    (void)state;
+    ledger_empty(&config);
+    job.has_strangers = true;
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_true(job.had_company);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +180,8 @@ int main(void)
         cmocka_unit_test_setup(test_what_cannot_be_read_may_live, fresh),
         cmocka_unit_test_setup(test_a_failure_counts_as_company, fresh),
         cmocka_unit_test_setup(test_who_has_the_node, fresh),
+        cmocka_unit_test_setup(test_a_job_without_an_entry_passes, fresh),
+        cmocka_unit_test_setup(test_a_stranger_is_company, fresh),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
