@@ -13,6 +13,7 @@
 #include "core/config/lookup.h"
 #include "core/tiers/boot.h"
 #include "finish.h"
+#include "job/ledger/epilog.h"
 #include "job/ledger/jobcgroup.h"
 #include "job/ledger/living.h"
 #include "job/ledger/log.h"
@@ -248,6 +249,7 @@ static int enter(const struct hm_config *config, const struct hm_begin *begin, c
         replace(own, job);
     else
         complete(config, begin, own, job);
+    hm_epilog_forget(config, begin->job_id);
     if (hm_company_note(config, job, &why) != 0)
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, why.text);
     result = hm_ledger_write(config, job, error);

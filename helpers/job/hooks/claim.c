@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "job/ledger/epilog.h"
 #include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "job/node/changes.h"
@@ -40,23 +41,20 @@ static void note_end(struct hm_job *job, bool is_own_epilog)
     job->has_ended = job->has_ended || is_own_epilog;
 }
 
-/*
- * Notes the exit status that Slurm gave to its epilog, unless that is 0 and the final status is noted already. For a
- * job that Slurm ended itself (scancel, the time limit), it gives 0, as it does not yet know how the batch script
- * ended. If the script ran on this node, slurmstepd has noted the true status: it waits for all tasks before the epilog
- * runs. It is noted this early for whoever completes what this process cannot.
- */
-static void note_status(struct hm_job *job, int status)
-{
-    if (status == 0 && job->exit_status_is_final)
-        return;
-    job->exit_status = status;
-    job->has_exit_status = job->exit_status_is_final = true;
-}
-
 static bool is_as_judged(const struct hm_job *job, const struct hm_job *judged)
 {
     return job->start_ns == judged->start_ns && job->dead_ns != 0;
+}
+
+/* Without the lock: leaves what the job's own epilog knows to whoever ends the job. Returns -1. */
+static int leave(const struct hm_config *config, uint32_t job_id, const struct hm_claimant *claimant,
+                 const struct hm_error *why)
+{
+    struct hm_error error = {0};
+    hm_log(HM_LOG_ERROR, "job %u: %s", job_id, why->text);
+    if (claimant->is_own_epilog && hm_epilog_leave(config, job_id, claimant->exit_status, &error) != 0)
+        hm_log(HM_LOG_ERROR, "job %u: its exit status is lost: %s", job_id, error.text);
+    return -1;
 }
 
 int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct hm_claimant *claimant,
@@ -65,10 +63,8 @@ int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct 
     struct hm_error error = {0};
     int result = -1;
     int lock = hm_ledger_lock(config, &error);
-    if (lock < 0) {
-        hm_log(HM_LOG_ERROR, "job %u: %s", job_id, error.text);
-        return -1;
-    }
+    if (lock < 0)
+        return leave(config, job_id, claimant, &error);
     if (hm_ledger_read(config, job_id, job, &error) != 0) {
         result = errno == ENOENT ? 1 : -1;
         /*
@@ -88,11 +84,13 @@ int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct 
         hm_fail(&error, ESRCH, "job %u: this process is not in /proc", job_id);
     } else {
         hm_claim_undo(config, job);
+        (void)hm_epilog_take(config, job);
         found->is_again = job->end_ns != 0;
         found->n_steps = job->n_steps;
         note_end(job, claimant->is_own_epilog);
         if (claimant->exit_status)
-            note_status(job, *claimant->exit_status);
+            hm_epilog_note_status(job,
+                                  *claimant->exit_status); /* this early, for whoever completes this process's work */
         result = hm_ledger_write(config, job, &error);
     }
     hm_ledger_unlock(lock);
@@ -112,7 +110,7 @@ static bool read_ours(const struct hm_config *config, const struct hm_job *job, 
 }
 
 /* It holds the lock, as the end of a late step may take the figures of its own migrator at the same time. */
-bool hm_claim_take_figures(const struct hm_config *config, struct hm_job *job)
+bool hm_claim_take_figures(const struct hm_config *config, struct hm_job *job, struct hm_error *why)
 {
     struct hm_error error = {0};
     struct hm_job *now = malloc(sizeof(*now));
@@ -123,9 +121,12 @@ bool hm_claim_take_figures(const struct hm_config *config, struct hm_job *job)
         if (hm_migrator_collect_all(config, job, &error) != 0)
             hm_job_warn(job, "the figures of its migrators were not all taken: %s", error.text);
         hm_ledger_write(config, job, &error);
-    }
-    if (lock < 0)
+    } else if (lock >= 0) {
+        hm_fail(why, ESTALE, "the samples may be of the job's next run");
+    } else {
+        hm_fail(why, errno, "whether the samples are of this run is not known: %s", error.text);
         hm_job_warn(job, "the figures of its migrators were not taken: %s", error.text);
+    }
     hm_ledger_unlock(lock);
     free(now);
     if (error.text[0])

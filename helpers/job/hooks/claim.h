@@ -26,16 +26,18 @@ struct hm_found {
  * Takes the entry for this process, notes the job's end and its exit status, and takes back what was changed on the
  * node for the job. A job that was judged dead is taken only if the entry still is of that run, and no step of it has
  * begun since. Returns 0; 1 where there is nothing to do, as there is no such entry, or another process has it (an
- * epilog then notes that it has come); or -1, having logged why.
+ * epilog then notes that it has come); or -1, having logged why. Where the lock could not be had, an epilog leaves what
+ * it knows for others (job/ledger/epilog.h).
  */
 int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct hm_claimant *claimant,
                   struct hm_job *job, struct hm_found *found);
 
 /*
  * Takes the figures that the job's migrators left. What a late step has put into the entry since the claim is taken
- * over for the record. Returns true where the entry still is the one that was claimed.
+ * over for the record. Returns true where the entry still is the one that was claimed. Otherwise `why` says why the
+ * monitor's samples cannot be used: the entry is of another run, or could not be locked.
  */
-bool hm_claim_take_figures(const struct hm_config *config, struct hm_job *job);
+bool hm_claim_take_figures(const struct hm_config *config, struct hm_job *job, struct hm_error *why);
 
 /*
  * Gives the entry up. Removes it; but where a step has begun since the claim, and no epilog of the job has come, gives

@@ -208,11 +208,9 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
     /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
     hm_finish_stop_helpers(job, warning ? HM_FINISH_ORPHAN_PATIENCE_MS : HM_FINISH_PATIENCE_MS);
     read_samples(config, job->job_id, &measured);
-    bool is_ours = hm_claim_take_figures(config, job);
-    if (!is_ours) {
+    bool is_ours = hm_claim_take_figures(config, job, &measured.why);
+    if (!is_ours)
         forget(&measured);
-        hm_fail(&measured.why, ESTALE, "the samples may be of the job's next run");
-    }
     int result = is_ours && hm_revive_is_due(job) ? hm_claim_let_go(config, job, true, found)
                                                   : complete(config, job, warning, is_ours, &measured, found);
     forget(&measured);

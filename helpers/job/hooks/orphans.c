@@ -52,13 +52,14 @@ static bool is_orphaned_file(int folder, const char *name)
     uint64_t id;
     uint32_t job_id, step_id;
     return is_numbered(name, ".draft", &id) ||
-           (is_numbered(name, ".samples", &id) && has_no_entry(folder, (uint32_t)id)) ||
+           ((is_numbered(name, ".samples", &id) || is_numbered(name, ".epilog", &id)) &&
+            has_no_entry(folder, (uint32_t)id)) ||
            (hm_figurefile_is_name(name, &job_id, &step_id) && has_no_entry(folder, job_id));
 }
 
 /*
- * Removes drafts of entries, and files of samples and of migrators' figures whose job has no entry. The caller holds
- * the lock: while it is held, nobody writes a draft.
+ * Removes drafts of entries, and files of samples, of epilogs and of migrators' figures whose job has no entry. The
+ * caller holds the lock: while it is held, nobody writes a draft.
  */
 static void remove_orphaned_files(const struct hm_config *config)
 {

@@ -9,6 +9,7 @@
 #include "claim.h"
 #include "finish.h"
 #include "idle.h"
+#include "job/ledger/epilog.h"
 #include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "job/ledger/place.h"
@@ -121,7 +122,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
         is_unread = errno == EBADMSG;
         if (!is_unread && errno != ENOENT)
             hm_log(HM_LOG_ERROR, "%s", error.text);
-    } else if (!hm_job_is_living(job, &life)) {
+    } else if (hm_epilog_take(config, job) || !hm_job_is_living(job, &life)) {
         is_dead = true;
         note_death(job);
         hm_claim_undo(config, job);

@@ -16,6 +16,7 @@
 #include "base/heldlock.h"
 #include "base/size.h"
 #include "entry.h"
+#include "epilog.h"
 #include "figurefile.h"
 #include "hurry.h"
 #include "place.h"
@@ -215,6 +216,9 @@ int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_
         return -1;
     /* The entry is removed last: after a crash in between, the next reap finds the entry and removes the rest. */
     snprintf(name, sizeof(name), "%u.samples", job_id);
+    if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+        result = hm_fail_errno(error, "cannot remove %s/" JOBS "/%s", config->run_dir, name);
+    hm_epilog_name(job_id, name, sizeof(name));
     if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
         result = hm_fail_errno(error, "cannot remove %s/" JOBS "/%s", config->run_dir, name);
     if (remove_migrations(folder, job_id) != 0)

@@ -174,7 +174,8 @@ int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_jo
  * 0 or -1.
  */
 int hm_ledger_write(const struct hm_config *config, const struct hm_job *job, struct hm_error *error);
-/* Removes the entry, the samples file and the figures of migrators. Returns 0, also where they are gone, or -1. */
+/* Removes the entry, the samples file, the epilog's file and the figures of migrators. Returns 0, also where they are
+ * gone, or -1. */
 int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 /* Lists the ids of the jobs in the ledger. The caller frees *ids. Returns their number, or -1: also where
  * only some could be read, so that no job is missing. */

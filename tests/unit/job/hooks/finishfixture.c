@@ -34,13 +34,25 @@ const struct hm_change *late_change;
 int n_read, n_stopped, n_asked, patience_ms, left_by;
 const char *name_by_slurm;
 bool is_likely_asked;
-char drained[HM_ERROR_TEXT];
+char drained[HM_ERROR_TEXT], why_no_samples[HM_ERROR_TEXT];
+int n_locks, locked_by_others;
 int64_t ended_ns, *killed_with_ns;
 enum hm_store_way way;
 
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
 int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
 int __real_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
+
+int __real_hm_flock_wait(int lock, int given_ms);
+int __wrap_hm_flock_wait(int lock, int given_ms);
+
+int __wrap_hm_flock_wait(int lock, int given_ms)
+{
+    if (++n_locks != locked_by_others)
+        return __real_hm_flock_wait(lock, given_ms);
+    errno = ETIMEDOUT;
+    return -1;
+}
 
 int hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
 {
@@ -125,6 +137,7 @@ int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, co
 {
     (void)of, (void)tiers, (void)why;
     had_samples = samples != NULL;
+    snprintf(why_no_samples, sizeof(why_no_samples), "%s", no_samples);
     assert_true(samples || no_samples[0]);
     if (killed_with_ns) {
         *killed_with_ns = end_ns;
@@ -175,6 +188,7 @@ int finish_set_up(void **state)
     is_record_lost = false;
     killed_with_ns = NULL;
     drained[0] = '\0';
+    locked_by_others = 0;
     if (hm_ledger_write(&config, &job, &error) != 0)
         return -1;
     leave(0);

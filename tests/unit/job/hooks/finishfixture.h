@@ -2,7 +2,7 @@
 /*
  * For tests of a job's end: job 7, which has a monitor and the migrators of the steps 0 and 1. hm_record_write and what
  * removes namespaces, drains nodes and stops programs are defined in finishfixture.c. A test program must link with
- * --wrap for hm_process_stop_all and hm_progress_read.
+ * --wrap for hm_flock_wait, hm_process_stop_all and hm_progress_read.
  */
 #ifndef FINISHFIXTURE_H
 #define FINISHFIXTURE_H
@@ -31,6 +31,9 @@ extern char drained[HM_ERROR_TEXT];         /* "NODE: REASON" of the last drain;
 extern struct hm_job recorded;              /* the job as it came to hm_record_write; job_id 0: no record was written */
 extern int64_t ended_ns;                    /* end of the job in the record */
 extern enum hm_store_way way;               /* how the record was to be stored */
+extern int n_locks;                         /* how often the lock was asked for */
+extern int locked_by_others;                /* this time it is not to be had; 0: it always is */
+extern char why_no_samples[HM_ERROR_TEXT];  /* as hm_record_write got it */
 extern bool had_samples;                    /* hm_record_write got samples of the monitor */
 extern bool name_is_taken;                  /* another monitor takes the samples' name while memory is wiped */
 extern bool is_record_lost;                 /* the record cannot be written */

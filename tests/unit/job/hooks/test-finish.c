@@ -24,6 +24,7 @@
 #include "base/heldfolder.h"
 #include "finishfixture.h"
 #include "job/hooks/finish.h"
+#include "job/ledger/epilog.h"
 #include "job/ledger/living.h"
 #include "job/programs/migrator.h"
 #include "meter/monitor/samples.h"
@@ -297,6 +298,46 @@ static int n_warnings_of_array(void)
 
 #define UNKNOWN "whether it is a task of an array is not known: "
 
+/* What it knows is left for whoever ends the job: here the next reap. */
+static void an_epilog_without_the_lock(void **state)
+{
+    (void)state;
+    struct hm_error why = {0};
+    int64_t before_ns = (int64_t)hm_clock_ns(CLOCK_REALTIME);
+    locked_by_others = n_locks + 1;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, &(int){SLURMS_STATUS}), -1);
+    int64_t after_ns = (int64_t)hm_clock_ns(CLOCK_REALTIME);
+    assert_int_equal(hm_finish_job(&config, 7, "the epilog did not run", NULL), 0);
+    assert_int_equal(recorded.exit_status, SLURMS_STATUS);
+    assert_true(recorded.has_exit_status && recorded.exit_status_is_final);
+    assert_false(has_warning("the epilog did not run"));
+    assert_in_range(ended_ns, before_ns, after_ns);
+    assert_int_equal(access(scratch_path("run/jobs/7.epilog"), F_OK), -1);
+
+    /* One that is of an earlier run, or torn, says nothing. */
+    assert_int_equal(finish_set_up(state), 0);
+    assert_int_equal(hm_epilog_leave(&config, 7, NULL, &why), 0);
+    job.start_ns = (int64_t)hm_clock_ns(CLOCK_REALTIME) + 1;
+    assert_false(hm_epilog_take(&config, &job));
+    job.start_ns = 1;
+    assert_true(hm_epilog_take(&config, &job));
+    job.has_ended = false;
+    hm_epilog_forget(&config, 7);
+    assert_false(hm_epilog_take(&config, &job));
+    scratch_write(scratch_path("run/jobs/7.epilog"), "hybridmem epilog 1\nend_ns 5\n");
+    assert_int_equal(chmod(scratch_path("run/jobs/7.epilog"), 0600), 0);
+    assert_false(hm_epilog_take(&config, &job));
+}
+
+/* Nor does it then tell that another run has the entry. */
+static void samples_without_the_lock(void **state)
+{
+    (void)state;
+    locked_by_others = n_locks + 3; /* the second is that of a step (finishfixture.c) */
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_non_null(strstr(why_no_samples, "whether the samples are of this run is not known: cannot lock"));
+}
+
 /* The user can set the ids of an array in a step's environment. The record has what slurmctld says: so no user can make
  * the record claim or hide that the job was a task of an array. */
 static void ids_of_an_array_are_slurms(void **state)
@@ -399,6 +440,8 @@ int main(void)
         cmocka_unit_test_setup(what_a_late_step_changed_is_undone, finish_set_up),
         cmocka_unit_test(a_record_that_is_written_again_has_the_same_end),
         cmocka_unit_test(slurms_status_is_no_success_where_the_script_had_none),
+        cmocka_unit_test_setup(an_epilog_without_the_lock, finish_set_up),
+        cmocka_unit_test_setup(samples_without_the_lock, finish_set_up),
         cmocka_unit_test(ids_of_an_array_are_slurms),
         cmocka_unit_test_setup(ids_of_a_record_that_waits_stay, finish_set_up),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, finish_set_up),
