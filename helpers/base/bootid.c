@@ -7,9 +7,10 @@
 
 char *hm_boot_id(char *out, size_t size)
 {
-    if (hm_file_read(HM_BOOT_ID_FILE, out, size, NULL) != 0)
-        out[0] = '\0';
-    return out;
+    static _Thread_local char known[40]; /* who reads many entries of a ledger asks for it as often */
+    if (!known[0] && hm_file_read(HM_BOOT_ID_FILE, known, sizeof(known), NULL) != 0)
+        known[0] = '\0';
+    return hm_text_copy(out, known, size);
 }
 
 bool hm_boot_is_past(const char *id)

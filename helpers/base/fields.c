@@ -136,23 +136,37 @@ static uint32_t read_place(const char **path, const char *end, uint32_t places)
     return place;
 }
 
-static const struct hm_field *find_row(const struct hm_field *table, const char *name, size_t length)
+static bool is_named(const struct hm_field *field, const char *name, size_t length)
 {
-    for (const struct hm_field *field = table; field->name; field++)
-        if (strncmp(field->name, name, length) == 0 && field->name[length] == '\0')
-            return field;
-    return NULL;
+    return field->name[0] == name[0] && strncmp(field->name, name, length) == 0 && field->name[length] == '\0';
+}
+
+/* Find the row of this name, from the marked one on, and then before it. Mark it. */
+static const struct hm_field *find_row(const struct hm_field *table, const char *name, size_t length,
+                                       struct hm_field_mark *mark)
+{
+    const struct hm_field *first = mark->table == table ? mark->row : table, *field = first;
+    while (field->name && !is_named(field, name, length))
+        field++;
+    if (!field->name)
+        for (field = table; field != first && !is_named(field, name, length);)
+            field++;
+    if (!field->name || !is_named(field, name, length))
+        return NULL;
+    *mark = (struct hm_field_mark){table, field};
+    return field;
 }
 
 void hm_field_follow(const struct hm_field *table, const void *value, const char *path, size_t length,
-                     struct hm_field_spot *spot)
+                     struct hm_field_mark *marks, struct hm_field_spot *spot)
 {
     const char *end = path + length;
+    struct hm_field_mark none = {0};
     *spot = (struct hm_field_spot){.is_used = true};
-    for (;;) {
+    for (int depth = 0;; depth++) {
         const char *dot = memchr(path, '.', (size_t)(end - path));
         size_t word = (size_t)((dot ? dot : end) - path);
-        const struct hm_field *field = find_row(table, path, word);
+        const struct hm_field *field = find_row(table, path, word, depth < HM_FIELD_DEPTH ? &marks[depth] : &none);
         if (!field)
             return;
         const char *group = (const char *)value + spot->offset;

@@ -25,8 +25,15 @@ struct hm_field_spot {
     size_t offset;                /* of the value, or of a list's first place */
     bool is_used;                 /* all list places on the path are in use */
 };
-/* Find the field that `path` (`length` bytes) names in `value`. */
+/* The row that was found last at one depth of the tables. Texts have the rows' order, so the next search begins there.
+ */
+struct hm_field_mark {
+    const struct hm_field *table, *row;
+};
+#define HM_FIELD_DEPTH 6 /* depths with a mark; below them searches begin at the table's start */
+
+/* Find the field that `path` (`length` bytes) names in `value`. `marks` has HM_FIELD_DEPTH marks, 0 at first. */
 void hm_field_follow(const struct hm_field *table, const void *value, const char *path, size_t length,
-                     struct hm_field_spot *spot);
+                     struct hm_field_mark *marks, struct hm_field_spot *spot);
 
 #endif

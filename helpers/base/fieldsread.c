@@ -134,12 +134,13 @@ static bool read_line_list(const struct hm_field *field, char *words, char *to)
 }
 
 /* Read one line, "path" or "path value", which is terminated. */
-static int read_line(const struct hm_fields *fields, char *line, char *into, struct hm_error *error)
+static int read_line(const struct hm_fields *fields, char *line, char *into, struct hm_field_mark *marks,
+                     struct hm_error *error)
 {
     struct hm_field_spot spot;
     size_t length = strcspn(line, " ");
     char *value = line + length + (line[length] == ' ');
-    hm_field_follow(fields->table, into, line, length, &spot);
+    hm_field_follow(fields->table, into, line, length, marks, &spot);
     if (!spot.field)
         return 0;
     char *to = into + spot.offset;
@@ -151,6 +152,7 @@ static int read_line(const struct hm_fields *fields, char *line, char *into, str
 int hm_fields_parse(const struct hm_fields *fields, char *text, void *value, struct hm_error *error)
 {
     char first[HM_FIELD_PATH];
+    struct hm_field_mark marks[HM_FIELD_DEPTH] = {{0}};
     int length = snprintf(first, sizeof(first), HM_FIELDS_FIRST, fields->title);
     if (strncmp(text, first, (size_t)length) != 0)
         return hm_fail(error, EBADMSG, "its version is not one that this hybridmem knows, or it is torn");
@@ -159,7 +161,7 @@ int hm_fields_parse(const struct hm_fields *fields, char *text, void *value, str
         if (!end)
             return hm_fail(error, EBADMSG, "it is torn");
         *end = '\0';
-        if (read_line(fields, line, value, error) != 0)
+        if (read_line(fields, line, value, marks, error) != 0)
             return -1;
         line = end + 1;
     }

@@ -136,13 +136,14 @@ static void put_table(struct text *text, const char *path, const struct hm_field
 static void put_kept(struct text *text, const struct hm_fields *fields, const void *value, const char *before)
 {
     const char *line = strchr(before, '\n');
+    struct hm_field_mark marks[HM_FIELD_DEPTH] = {{0}};
     while (line && strcmp(++line, HM_FIELDS_LAST) != 0) {
         const char *end = strchr(line, '\n');
         struct hm_field_spot spot;
         size_t path = strcspn(line, " \n");
         if (!end)
             return;
-        hm_field_follow(fields->table, value, line, path, &spot);
+        hm_field_follow(fields->table, value, line, path, marks, &spot);
         size_t length = (size_t)(end - line) + 1;
         /* Leave room for the last line. */
         if (!spot.field && spot.is_used && text->used + length + sizeof(HM_FIELDS_LAST) <= text->size)

@@ -27,10 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(content, data, size);
     content[size] = '\0';
     memcpy(before, content, size + 1);
-    if (hm_entry_parse(content, size, &job, NULL) == 0) {
+    if (hm_entry_parse(content, size, &hm_job_fields, &job, NULL) == 0) {
         ssize_t length = format(&job, before, first);
         memcpy(read, first, (size_t)length + 1);
-        if (hm_entry_parse(read, (size_t)length, &again, NULL) != 0)
+        if (hm_entry_parse(read, (size_t)length, &hm_job_fields, &again, NULL) != 0)
             abort();
         format(&again, first, second);
         if (strcmp(first, second) != 0)

@@ -18,6 +18,8 @@
 #include "job/ledger/figurefile.h"
 #include "job/ledger/ledger.h"
 #include "job/ledger/log.h"
+#include "job/ledger/others.h"
+#include "job/ledger/table.h"
 #include "job/programs/monitor.h"
 
 #define ORPHANS HM_STOP_MOST /* monitors that one reap ends; the rest waits for the next reap */
@@ -103,33 +105,42 @@ static bool runs_monitor(const char *pid)
     return strncmp(program, ours, strlen(ours)) == 0 && (program[strlen(ours)] == '\0' || program[strlen(ours)] == ' ');
 }
 
-/*
- * Lists the monitors that entries name, one pid for each entry (0: it names none). Each entry is read once, as a user
- * can start any number of processes that look like monitors. Returns the number of pids, or -1 where one may be
- * missing: an entry that cannot be read may name a monitor, and a monitor that is starting is not named yet. The caller
- * holds the lock, and frees *named.
- */
-static int list_named(const struct hm_config *config, struct hm_job *job, pid_t **named)
+/* Monitors that entries name. */
+struct named {
+    int n, room;
+    pid_t *pid;
+    bool is_whole; /* false: one may be missing */
+};
+
+static const struct hm_field part_table[] = {
+    HM_FIELD(hm_job, job_id),
+    HM_FIELD_GROUP_OF(hm_job, monitor, hm_process_table),
+    HM_FIELD_GROUP_OF(hm_job, monitor_starter, hm_process_table),
+    {.name = NULL},
+};
+static const struct hm_fields named_part = {.title = "job", .table = part_table, .most = HM_ENTRY_MOST};
+
+/* An entry that cannot be read may name a monitor, and a monitor that is starting is not named yet. */
+static bool add_named(void *data, uint32_t id, const struct hm_job *job)
 {
-    uint32_t *ids = NULL;
-    int count = hm_ledger_list(config, &ids, NULL);
-    *named = count < 0 ? NULL : calloc((size_t)count + 1, sizeof(**named));
-    if (!*named)
-        count = -1;
-    for (int i = 0; i < count; i++) {
-        if (hm_ledger_read(config, ids[i], job, NULL) != 0 || hm_process_is_running(&job->monitor_starter))
-            count = -1;
-        else
-            (*named)[i] = job->monitor.pid;
+    struct named *named = data;
+    (void)id;
+    named->is_whole = job && !hm_process_is_running(&job->monitor_starter);
+    if (named->is_whole && named->n == named->room) {
+        pid_t *more = realloc(named->pid, (size_t)(named->room + 64) * sizeof(*more));
+        named->is_whole = more != NULL;
+        named->room += more ? 64 : 0;
+        named->pid = more ? more : named->pid;
     }
-    free(ids);
-    return count;
+    if (named->is_whole)
+        named->pid[named->n++] = job->monitor.pid;
+    return named->is_whole;
 }
 
-static bool is_named(pid_t pid, const pid_t *named, int count)
+static bool is_named(pid_t pid, const struct named *named)
 {
-    for (int i = 0; i < count; i++)
-        if (named[i] == pid)
+    for (int i = 0; i < named->n; i++)
+        if (named->pid[i] == pid)
             return true;
     return false;
 }
@@ -172,28 +183,28 @@ static int look(const void *question, void *found)
  * are read: so a monitor that is started meanwhile is not in the list. A user's process can make the look run out of
  * time. Monitors that come after it in /proc are then left to the next reap. Returns the number of monitors found.
  */
-static int find_orphaned_monitors(const struct hm_config *config, const struct whose *whose, struct hm_job *job,
+static int find_orphaned_monitors(const struct hm_config *config, const struct whose *whose,
                                   struct hm_process orphan[ORPHANS])
 {
-    pid_t *named = NULL;
+    struct named named = {.is_whole = true};
     int found = 0;
     struct monitors *monitors = calloc(1, sizeof(*monitors));
     if (monitors)
         (void)hm_look(look, whose, monitors, sizeof(*monitors), LOOK_MS);
     int lock = monitors && monitors->n > 0 ? hm_ledger_lock(config, NULL) : -1;
-    int count = lock >= 0 ? list_named(config, job, &named) : -1;
+    bool is_known = lock >= 0 && hm_ledger_visit_others(config, HM_NO_ID, &named_part, add_named, &named, NULL) == 0;
     hm_ledger_unlock(lock);
-    for (int i = 0; count >= 0 && i < monitors->n && found < ORPHANS; i++)
-        if (!is_named(monitors->process[i].pid, named, count))
+    for (int i = 0; is_known && named.is_whole && i < monitors->n && found < ORPHANS; i++)
+        if (!is_named(monitors->process[i].pid, &named))
             orphan[found++] = monitors->process[i];
-    free(named);
+    free(named.pid);
     free(monitors);
     return found;
 }
 
 /* Removes orphaned files, and finds the monitors to end. Only if there seem to be any, the user that monitors run as is
  * looked up, and the processes of root and of that user are searched again. Returns the number of monitors to end. */
-static int find_orphans(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS])
+static int find_orphans(const struct hm_config *config, struct hm_process orphan[ORPHANS])
 {
     struct hm_error error = {0};
     struct whose whose = {.is_anybodys = true};
@@ -205,21 +216,19 @@ static int find_orphans(const struct hm_config *config, struct hm_job *job, stru
     }
     remove_orphaned_files(config);
     hm_ledger_unlock(lock);
-    if (find_orphaned_monitors(config, &whose, job, orphan) == 0)
+    if (find_orphaned_monitors(config, &whose, orphan) == 0)
         return 0;
     whose.is_anybodys = false;
     if (hm_monitor_identity(&whose.uid, &gid, NULL) != 0)
         whose.uid = 0;
-    return find_orphaned_monitors(config, &whose, job, orphan);
+    return find_orphaned_monitors(config, &whose, orphan);
 }
 
 void hm_orphans_reap(const struct hm_config *config)
 {
     struct hm_error error = {0};
     struct hm_process orphan[ORPHANS];
-    struct hm_job *job = malloc(sizeof(*job));
-    int found = job ? find_orphans(config, job, orphan) : 0;
-    free(job);
+    int found = find_orphans(config, orphan);
     for (int i = 0; i < found; i++)
         hm_log(HM_LOG_WARNING, "ending monitor %d: it belongs to no job", (int)orphan[i].pid);
     if (hm_process_stop_all(orphan, found, HM_FINISH_ORPHAN_PATIENCE_MS, &error) != 0)

@@ -104,6 +104,17 @@ static bool reap_unseen(const struct hm_config *config, uint32_t job_id, struct 
 }
 
 /*
+ * Is there nothing to do for the job, by what was read without the lock? Each prolog and epilog looks at all jobs, and
+ * nearly all of them live: so most looks take no lock. What changes since is for the next reap.
+ */
+static bool is_well(const struct hm_config *config, uint32_t job_id, const struct hm_job *job,
+                    const struct hm_life *life)
+{
+    return life->start_ns != 0 && job->cgroup[0] && job->dead_ns == 0 && hm_job_is_living(job, life) &&
+           !hm_epilog_has_come(config, job_id);
+}
+
+/*
  * Looks at one job, before it takes the lock. A living job is left alone. Returns true where the job is dead and is to
  * be finished now.
  */
@@ -113,6 +124,8 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
     struct hm_life life;
     bool is_dead = false, is_unread = false, is_unseen = false;
     hm_life_read(config, job_id, job, &life);
+    if (is_well(config, job_id, job, &life))
+        return false;
     int lock = hm_ledger_lock(config, &error);
     if (lock < 0) {
         hm_log(HM_LOG_ERROR, "job %u: %s", job_id, error.text);

@@ -23,7 +23,8 @@ void hm_job_init(struct hm_job *job, uint32_t job_id)
     hm_boot_id(job->boot_id, sizeof(job->boot_id));
 }
 
-int hm_entry_parse(char *content, size_t length, struct hm_job *job, struct hm_error *error)
+int hm_entry_parse(char *content, size_t length, const struct hm_fields *part, struct hm_job *job,
+                   struct hm_error *error)
 {
     char *text = NULL;
     struct hm_error why = {0};
@@ -34,9 +35,9 @@ int hm_entry_parse(char *content, size_t length, struct hm_job *job, struct hm_e
         if (!text)
             return hm_fail(error, ENOMEM, "no memory for the ledger's entry");
         if (hm_entryv8_format(content, text, &why) == 0)
-            result = hm_fields_parse(&hm_job_fields, text, job, &why);
+            result = hm_fields_parse(part, text, job, &why);
     } else if (strlen(content) == length) {
-        result = hm_fields_parse(&hm_job_fields, content, job, &why);
+        result = hm_fields_parse(part, content, job, &why);
     } else {
         hm_fail(&why, EBADMSG, "it is torn");
     }

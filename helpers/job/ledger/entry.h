@@ -8,11 +8,12 @@
 
 /*
  * Reads an entry of `length` bytes with a '\0' after them: text as hm_entry_format writes it, or the raw structure of
- * the format's version 8 (entryv8.c). `content` may hold any bytes; it is changed while it is parsed. Fields that the
- * entry does not have keep the values of hm_job_init. Returns 0, or -1 with a text: EBADMSG where the entry is torn or
- * a field is wrong, which the text names; or ENOMEM.
+ * the format's version 8 (entryv8.c). `content` may hold any bytes; it is changed while it is parsed. `part` is
+ * &hm_job_fields, or has some of its rows. Fields that the entry or `part` does not have get the values of hm_job_init.
+ * Returns 0, or -1 with a text: EBADMSG where the entry is torn or a field is wrong, which the text names; or ENOMEM.
  */
-int hm_entry_parse(char *content, size_t length, struct hm_job *job, struct hm_error *error);
+int hm_entry_parse(char *content, size_t length, const struct hm_fields *part, struct hm_job *job,
+                   struct hm_error *error);
 
 /*
  * Writes the job's entry into `out` (HM_ENTRY_MOST bytes). `before` is the text that it replaces, or NULL. If that is

@@ -64,6 +64,13 @@ int hm_epilog_leave(const struct hm_config *config, uint32_t job_id, const int *
     return file < 0 ? -1 : 0;
 }
 
+bool hm_epilog_has_come(const struct hm_config *config, uint32_t job_id)
+{
+    char folder[HM_CONFIG_PATH_MAX + 16], path[sizeof(folder) + 24];
+    snprintf(path, sizeof(path), "%s/%u.epilog", hm_ledger_folder_path(config, folder, sizeof(folder)), job_id);
+    return access(path, F_OK) == 0;
+}
+
 /* Returns true where the file is there and whole. */
 static bool read_file(const struct hm_config *config, uint32_t job_id, struct epilog *epilog)
 {

@@ -23,6 +23,9 @@ char *hm_epilog_name(uint32_t job_id, char *out, size_t size);
  * with a text. */
 int hm_epilog_leave(const struct hm_config *config, uint32_t job_id, const int *exit_status, struct hm_error *error);
 
+/* Is there such a file? It may be of an earlier run. */
+bool hm_epilog_has_come(const struct hm_config *config, uint32_t job_id);
+
 /*
  * Notes in the entry what such a file says: the job has ended, when, and how. Returns true where there is one of this
  * run. The file stays: it goes with the entry, and the next run's prolog removes it. The caller holds the lock, and

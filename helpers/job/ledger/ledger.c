@@ -19,6 +19,7 @@
 #include "epilog.h"
 #include "figurefile.h"
 #include "hurry.h"
+#include "others.h"
 #include "place.h"
 
 #define LOCK_PATIENCE_MS 20000
@@ -109,18 +110,15 @@ static ssize_t load(int folder, const char *name, char **content, struct hm_erro
     return *content ? (ssize_t)length : -1;
 }
 
-int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error)
+int hm_ledger_read_part(int folder, uint32_t job_id, const struct hm_fields *part, struct hm_job *job,
+                        struct hm_error *error)
 {
     char name[16], *content;
     struct hm_error why = {0};
     int result = -1;
-    int folder = hm_place_open(config, error);
-    if (folder < 0)
-        return -1;
     snprintf(name, sizeof(name), "%u", job_id);
     ssize_t length = load(folder, name, &content, error);
-    close(folder);
-    if (length >= 0 && hm_entry_parse(content, (size_t)length, job, &why) != 0)
+    if (length >= 0 && hm_entry_parse(content, (size_t)length, part, job, &why) != 0)
         hm_fail(error, errno, "the ledger's entry of job %u: %s", job_id, why.text);
     else if (length >= 0 && job->job_id != job_id)
         hm_fail(error, EBADMSG, "the ledger's entry of job %u is of job %u", job_id, job->job_id);
@@ -128,6 +126,18 @@ int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_jo
         result = length < 0 ? -1 : 0;
     int number = errno;
     free(content);
+    errno = number;
+    return result;
+}
+
+int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error)
+{
+    int folder = hm_place_open(config, error);
+    if (folder < 0)
+        return -1;
+    int result = hm_ledger_read_part(folder, job_id, &hm_job_fields, job, error);
+    int number = errno;
+    close(folder);
     errno = number;
     return result;
 }

@@ -20,7 +20,7 @@ static bool is_pid(const void *value)
     return pid >= 0;
 }
 
-static const struct hm_field process_table[] = {
+const struct hm_field hm_process_table[] = {
     HM_FIELD(hm_process, pid, .is_right = is_pid),
     HM_FIELD(hm_process, start_time),
     {.name = NULL},
@@ -28,8 +28,8 @@ static const struct hm_field process_table[] = {
 
 static const struct hm_field migrator_table[] = {
     HM_FIELD(hm_step_migrator, step_id),
-    HM_FIELD_GROUP_OF(hm_step_migrator, process, process_table),
-    HM_FIELD_GROUP_OF(hm_step_migrator, starter, process_table),
+    HM_FIELD_GROUP_OF(hm_step_migrator, process, hm_process_table),
+    HM_FIELD_GROUP_OF(hm_step_migrator, starter, hm_process_table),
     {.name = NULL},
 };
 
@@ -85,7 +85,7 @@ const struct hm_field hm_profiled_table[] = {
     {.name = NULL},
 };
 
-static const struct hm_field change_table[] = {
+const struct hm_field hm_change_table[] = {
     HM_FIELD(hm_change, path, .is_right = is_absolute),
     HM_FIELD(hm_change, before),
     HM_FIELD(hm_change, after),
@@ -122,10 +122,10 @@ static const struct hm_field job_table[] = {
     HM_FIELD(hm_job, cores),
     HM_FIELD(hm_job, cgroup),
     HM_FIELD(hm_job, home_cgroup),
-    HM_FIELD_GROUP_OF(hm_job, prolog, process_table),
-    HM_FIELD_GROUP_OF(hm_job, monitor, process_table),
-    HM_FIELD_GROUP_OF(hm_job, monitor_starter, process_table),
-    HM_FIELD_GROUP_OF(hm_job, finisher, process_table),
+    HM_FIELD_GROUP_OF(hm_job, prolog, hm_process_table),
+    HM_FIELD_GROUP_OF(hm_job, monitor, hm_process_table),
+    HM_FIELD_GROUP_OF(hm_job, monitor_starter, hm_process_table),
+    HM_FIELD_GROUP_OF(hm_job, finisher, hm_process_table),
     HM_FIELD(hm_job, has_ended),
     HM_FIELD(hm_job, end_ns),
     HM_FIELD(hm_job, dead_ns),
@@ -147,7 +147,7 @@ static const struct hm_field job_table[] = {
     HM_FIELD_GROUP_OF(hm_job, guided, hm_guided_table),
     HM_FIELD_GROUP_OF(hm_job, profiled, hm_profiled_table),
     HM_FIELD(hm_job, n_changes),
-    HM_FIELD_GROUPS(hm_job, change, change_table, HM_COUNTED_BY(hm_job, n_changes)),
+    HM_FIELD_GROUPS(hm_job, change, hm_change_table, HM_COUNTED_BY(hm_job, n_changes)),
     HM_FIELD(hm_job, n_warnings),
     HM_FIELD_LIST(hm_job, warning, HM_COUNTED_BY(hm_job, n_warnings)),
     {.name = NULL},

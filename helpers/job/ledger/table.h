@@ -11,6 +11,8 @@
 #define HM_ENTRY_MOST (528u << 10) /* bytes of the largest entry, with '\0'; a larger one is not read */
 
 extern const struct hm_fields hm_job_fields;      /* of struct hm_job */
+extern const struct hm_field hm_change_table[];   /* of struct hm_change */
+extern const struct hm_field hm_process_table[];  /* of struct hm_process */
 extern const struct hm_field hm_guided_table[];   /* of struct hm_guided */
 extern const struct hm_field hm_profiled_table[]; /* of struct hm_profiled */
 

@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/files.h"
 #include "base/size.h"
 #include "core/apply/policy.h"
+#include "job/ledger/others.h"
+#include "job/ledger/table.h"
 
 #define WATERMARK "/proc/sys/vm/watermark_scale_factor"
 #define WATERMARK_UNIT 10000 /* watermark_scale_factor counts in 1/10000 of a zone */
@@ -72,12 +73,18 @@ int hm_changes_wanted(const struct hm_plan *plan, const struct hm_tiers *tiers, 
 }
 
 /* The last row of the setting. */
-static struct hm_change *find(struct hm_job *job, const char *path)
+static const struct hm_change *find(const struct hm_job *job, const char *path)
 {
     for (uint32_t i = job->n_changes; i-- > 0;)
         if (strcmp(job->change[i].path, path) == 0)
             return &job->change[i];
     return NULL;
+}
+
+static struct hm_change *find_own(struct hm_job *job, const char *path)
+{
+    const struct hm_change *found = find(job, path);
+    return found ? &job->change[found - job->change] : NULL;
 }
 
 /* Adds a row. Returns NULL where there is no room. */
@@ -114,55 +121,91 @@ static bool is_for_want_of_room(int number)
     return number == ENOMEM || number == EMFILE || number == ENFILE;
 }
 
-/*
- * Finds the change of another job with the largest value for this setting. Entries that nobody can read are passed
- * over. Returns 1; 0 where no other job has changed the setting; or -1 where that cannot be told now. After -1 the
- * caller must neither take the setting's value for the site's own nor restore it.
- */
-static int find_other(const struct hm_config *config, uint32_t job_id, const char *path, struct hm_change *change,
-                      struct hm_error *error)
+/* The changes of other jobs, to settings that this job has changed or wants to change. */
+struct others {
+    int n, number; /* number: errno where they cannot be told now; 0: they are told */
+    struct {
+        const char *path;
+        bool is_shared;
+        struct hm_change change; /* that with the largest value */
+    } of[HM_JOB_CHANGES];
+};
+
+static const struct hm_field part_table[] = {
+    HM_FIELD(hm_job, job_id),
+    HM_FIELD(hm_job, n_changes),
+    HM_FIELD_GROUPS(hm_job, change, hm_change_table, HM_COUNTED_BY(hm_job, n_changes)),
+    {.name = NULL},
+};
+static const struct hm_fields part = {.title = "job", .table = part_table, .most = HM_ENTRY_MOST};
+
+/* Entries that nobody can read are passed over. */
+static bool look(void *data, uint32_t id, const struct hm_job *other)
 {
-    uint32_t *ids = NULL;
-    struct hm_job *other = malloc(sizeof(*other));
-    int count = other ? hm_ledger_list(config, &ids, error) : hm_fail(error, ENOMEM, "no memory for a ledger's entry");
-    int result = count < 0 ? -1 : 0;
-    for (int i = 0; i < count && result >= 0; i++) {
-        if (ids[i] == job_id)
-            continue;
-        if (hm_ledger_read(config, ids[i], other, error) != 0) {
-            result = is_for_want_of_room(errno) ? -1 : result;
-            continue;
-        }
-        const struct hm_change *theirs = find(other, path);
-        if (theirs && (result == 0 || number_of(theirs->after) > number_of(change->after))) {
-            *change = *theirs;
-            result = 1;
-        }
+    struct others *others = data;
+    (void)id;
+    if (!other) {
+        others->number = is_for_want_of_room(errno) ? errno : 0;
+        return others->number == 0;
     }
-    free(ids);
-    free(other);
-    return result;
+    for (int i = 0; i < others->n && other->n_changes > 0; i++) {
+        const struct hm_change *theirs = find(other, others->of[i].path);
+        if (!theirs || (others->of[i].is_shared && number_of(theirs->after) <= number_of(others->of[i].change.after)))
+            continue;
+        others->of[i].change = *theirs;
+        others->of[i].is_shared = true;
+    }
+    return true;
+}
+
+/*
+ * Looks at all other entries once, for all settings. Where that fails for want of room, the caller must neither take a
+ * setting's value for the site's own nor restore it.
+ */
+static void look_at_others(const struct hm_config *config, uint32_t job_id, struct others *others)
+{
+    if (others->n > 0 && hm_ledger_visit_others(config, job_id, &part, look, others, NULL) != 0)
+        others->number = errno;
+}
+
+static void ask_for(struct others *others, const char *path)
+{
+    others->of[others->n].is_shared = false;
+    others->of[others->n++].path = path;
+}
+
+/* Finds the change of another job to this setting. Returns NULL where there is none. */
+static const struct hm_change *find_other(const struct others *others, const char *path)
+{
+    for (int i = 0; i < others->n; i++)
+        if (others->of[i].is_shared && strcmp(others->of[i].path, path) == 0)
+            return &others->of[i].change;
+    return NULL;
+}
+
+static int fail_others(const struct others *others, struct hm_error *error)
+{
+    return hm_fail(error, others->number, "what other jobs have changed is not known: %s", strerror(others->number));
 }
 
 /* Enters one change into the job's entry. Returns 1 if the setting has to be written, 0 if not, -1 on an error. */
-static int enter(const struct hm_config *config, struct hm_job *job, const struct hm_wanted *wanted,
+static int enter(struct hm_job *job, const struct others *others, const struct hm_wanted *wanted,
                  struct hm_error *error)
 {
-    struct hm_change theirs;
     char now[16];
     if (hm_file_read(wanted->path, now, sizeof(now), error) != 0)
         return -1;
     bool serves = strcmp(now, wanted->value) == 0 || (wanted->only_raise && number_of(now) >= number_of(wanted->value));
-    struct hm_change *mine = find(job, wanted->path);
+    struct hm_change *mine = find_own(job, wanted->path);
     if (!mine) {
-        int is_shared = find_other(config, job->job_id, wanted->path, &theirs, error);
-        if (is_shared < 0)
-            return -1;
-        if (serves && !is_shared)
+        const struct hm_change *theirs = find_other(others, wanted->path);
+        if (others->number)
+            return fail_others(others, error);
+        if (serves && !theirs)
             return 0; /* the site's own value */
         struct hm_change fresh = {0};
         hm_text_copy(fresh.path, wanted->path, sizeof(fresh.path));
-        hm_text_copy(fresh.before, is_shared ? theirs.before : now, sizeof(fresh.before));
+        hm_text_copy(fresh.before, theirs ? theirs->before : now, sizeof(fresh.before));
         mine = add(job, &fresh);
     } else if (serves && wanted->only_raise && number_of(mine->after) >= number_of(wanted->value)) {
         return 0; /* an earlier step of the job has raised it enough, and that change is in the entry */
@@ -183,10 +226,15 @@ int hm_changes_apply(const struct hm_config *config, struct hm_job *job, const s
                      struct hm_error *error)
 {
     bool must_write[HM_JOB_CHANGES] = {false};
+    struct others others = {.n = 0};
     if (count > HM_JOB_CHANGES)
         return hm_fail(error, ENOSPC, "job %u: %d changes, there is room for %d", job->job_id, count, HM_JOB_CHANGES);
+    for (int i = 0; i < count; i++)
+        if (!find(job, wanted[i].path))
+            ask_for(&others, wanted[i].path);
+    look_at_others(config, job->job_id, &others);
     for (int i = 0; i < count; i++) {
-        int entered = enter(config, job, &wanted[i], error);
+        int entered = enter(job, &others, &wanted[i], error);
         if (entered < 0)
             return -1;
         must_write[i] = entered > 0;
@@ -199,29 +247,40 @@ int hm_changes_apply(const struct hm_config *config, struct hm_job *job, const s
     return 0;
 }
 
-static int undo(const struct hm_config *config, uint32_t job_id, const struct hm_change *change, struct hm_error *error)
+/* Has the setting the value that this change gave it? Otherwise the change was never made, was taken back, was raised
+ * for another job, or the site has changed it. Returns 1, 0, or -1 where it cannot be read. */
+static int is_set(const struct hm_change *change, struct hm_error *error)
 {
-    struct hm_change theirs;
     char now[16];
     if (hm_file_read(change->path, now, sizeof(now), error) != 0)
         return errno == ENOENT ? 0 : -1; /* ENOENT: the memory node is gone, and its weight with it */
-    if (strcmp(now, change->after) != 0)
-        /* the change was never made, was taken back, was raised for another job, or the site has changed it */
-        return 0;
-    int is_shared = find_other(config, job_id, change->path, &theirs, error);
-    if (is_shared < 0)
-        return -1;
-    const char *value = is_shared ? theirs.after : change->before;
-    return strcmp(now, value) == 0 ? 0 : hm_file_write(change->path, value, error);
+    return strcmp(now, change->after) == 0;
+}
+
+static int undo(const struct hm_change *change, const struct others *others, struct hm_error *error)
+{
+    const struct hm_change *theirs = find_other(others, change->path);
+    int has_value = is_set(change, error);
+    if (has_value <= 0)
+        return has_value;
+    if (others->number)
+        return fail_others(others, error);
+    const char *value = theirs ? theirs->after : change->before;
+    return strcmp(change->after, value) == 0 ? 0 : hm_file_write(change->path, value, error);
 }
 
 int hm_changes_undo(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     uint32_t failed = 0;
     bool is_undone[HM_JOB_CHANGES];
+    struct others others = {.n = 0};
+    for (uint32_t i = 0; i < job->n_changes; i++)
+        if (is_set(&job->change[i], NULL) > 0)
+            ask_for(&others, job->change[i].path);
+    look_at_others(config, job->job_id, &others);
     /* In reverse order: the kernel's automatic weights come back after all weights were restored. */
     for (uint32_t i = job->n_changes; i-- > 0;)
-        is_undone[i] = undo(config, job->job_id, &job->change[i], error) == 0;
+        is_undone[i] = undo(&job->change[i], &others, error) == 0;
     /* What could not be undone stays in the entry, for the next reap. */
     for (uint32_t i = 0; i < job->n_changes; i++)
         if (!is_undone[i])

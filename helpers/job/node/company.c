@@ -6,91 +6,99 @@
 #include <unistd.h>
 
 #include "job/ledger/living.h"
+#include "job/ledger/others.h"
+#include "job/ledger/table.h"
 
-/* Marks both jobs unless the other one is over. Returns 0, or -1 if the other's entry could not be written. */
-static int meet(const struct hm_config *config, struct hm_job *job, uint32_t other_id, struct hm_job *other,
-                struct hm_error *error)
-{
-    if (hm_ledger_read(config, other_id, other, NULL) != 0) {
-        job->had_company = job->had_company || errno != ENOENT;
-        return 0;
-    }
-    if (hm_job_is_over(other))
-        return 0;
-    job->had_company = true;
-    if (other->had_company)
-        return 0;
-    other->had_company = true;
-    return hm_ledger_write(config, other, error);
-}
+/* What tells whether a job is over (hm_job_is_over), and how it is marked. */
+static const struct hm_field part_table[] = {
+    HM_FIELD(hm_job, job_id),
+    HM_FIELD(hm_job, boot_id),
+    HM_FIELD(hm_job, had_company),
+    HM_FIELD(hm_job, has_strangers),
+    HM_FIELD(hm_job, has_ended),
+    HM_FIELD(hm_job, end_ns),
+    {.name = NULL},
+};
+static const struct hm_fields part = {.title = "job", .table = part_table, .most = HM_ENTRY_MOST};
 
-int hm_company_note(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+/* Who comes to the node, and whom they meet. */
+struct meeting {
+    const struct hm_config *config;
+    bool is_of_stranger; /* who comes gets no entry */
+    bool only_looks;     /* marks nobody */
+    bool had_company, has_failed;
+    struct hm_error *error;
+};
+
+/* Marks the other job. The caller holds the lock. */
+static int mark(const struct meeting *meeting, uint32_t id)
 {
-    uint32_t *ids = NULL;
+    int result = -1;
     struct hm_job *other = malloc(sizeof(*other));
-    int count =
-        other ? hm_ledger_list(config, &ids, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
-    int result = count < 0 ? -1 : 0;
-    for (int i = 0; i < count; i++)
-        if (ids[i] != job->job_id && meet(config, job, ids[i], other, error) != 0)
-            result = -1;
-    job->had_company = job->had_company || job->has_strangers || result != 0;
-    free(ids);
+    if (!other)
+        return hm_fail(meeting->error, ENOMEM, "no memory for the ledger's entry");
+    if (hm_ledger_read(meeting->config, id, other, meeting->error) == 0) {
+        other->had_company = true;
+        other->has_strangers = other->has_strangers || meeting->is_of_stranger;
+        result = hm_ledger_write(meeting->config, other, meeting->error);
+    }
     free(other);
     return result;
 }
 
-/*
- * Goes through the other jobs that are not over, and are not marked as having strangers beside them. Marks them if
- * `is_locked`, as the caller has the lock then. Returns how many there are, or -1.
- */
-static int pass(const struct hm_config *config, uint32_t job_id, bool is_locked, struct hm_error *error)
+static bool meet(void *data, uint32_t id, const struct hm_job *other)
 {
-    uint32_t *ids = NULL;
-    int found = 0;
-    struct hm_job *other = malloc(sizeof(*other));
-    int count =
-        other ? hm_ledger_list(config, &ids, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
-    for (int i = 0; i < count && found >= 0; i++) {
-        if (ids[i] == job_id || hm_ledger_read(config, ids[i], other, NULL) != 0 || hm_job_is_over(other) ||
-            other->has_strangers)
-            continue;
-        found++;
-        other->had_company = other->has_strangers = true;
-        if (is_locked && hm_ledger_write(config, other, error) != 0)
-            found = -1;
-    }
-    free(ids);
-    free(other);
-    return count < 0 ? -1 : found;
+    struct meeting *meeting = data;
+    if (!other)
+        meeting->had_company = meeting->had_company || (errno != ENOENT && !meeting->is_of_stranger);
+    if (!other || hm_job_is_over(other))
+        return true;
+    bool is_marked = meeting->is_of_stranger ? other->has_strangers : other->had_company;
+    meeting->had_company = meeting->had_company || !meeting->is_of_stranger || !is_marked;
+    if (!is_marked && !meeting->only_looks && mark(meeting, id) != 0)
+        meeting->has_failed = true;
+    return true;
+}
+
+int hm_company_note(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+{
+    struct meeting meeting = {.config = config, .error = error};
+    int result = hm_ledger_visit_others(config, job->job_id, &part, meet, &meeting, error);
+    if (meeting.has_failed)
+        result = -1;
+    job->had_company = job->had_company || job->has_strangers || meeting.had_company || result != 0;
+    return result;
 }
 
 int hm_company_pass(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
 {
     char folder[HM_CONFIG_PATH_MAX + 16];
+    struct meeting meeting = {.config = config, .is_of_stranger = true, .only_looks = true, .error = error};
     if (access(hm_ledger_folder_path(config, folder, sizeof(folder)), F_OK) != 0)
         return 0;
-    int found = pass(config, job_id, false, error);
-    if (found <= 0)
-        return found;
+    int result = hm_ledger_visit_others(config, job_id, &part, meet, &meeting, error);
+    if (result != 0 || !meeting.had_company)
+        return result;
+    meeting.only_looks = false;
     int lock = hm_ledger_lock(config, error);
-    found = lock < 0 ? -1 : pass(config, job_id, true, error);
+    result = lock < 0 ? -1 : hm_ledger_visit_others(config, job_id, &part, meet, &meeting, error);
     hm_ledger_unlock(lock);
-    return found < 0 ? -1 : 0;
+    return meeting.has_failed ? -1 : result;
+}
+
+/* Notes in `data`, a bool, that a job is not over, or may not be. */
+static bool look(void *data, uint32_t id, const struct hm_job *other)
+{
+    bool *is_none = data;
+    (void)id;
+    *is_none = other && hm_job_is_over(other);
+    return *is_none;
 }
 
 bool hm_company_is_none(const struct hm_config *config, uint32_t job_id)
 {
-    uint32_t *ids = NULL;
-    struct hm_job *other = malloc(sizeof(*other));
-    int count = other ? hm_ledger_list(config, &ids, NULL) : -1;
-    bool is_none = count >= 0;
-    for (int i = 0; i < count && is_none; i++)
-        if (ids[i] != job_id)
-            is_none = hm_ledger_read(config, ids[i], other, NULL) == 0 && hm_job_is_over(other);
-    free(ids);
-    free(other);
-    return is_none;
+    bool is_none = true;
+    return hm_ledger_visit_others(config, job_id, &part, look, &is_none, NULL) == 0 && is_none;
 }
 
 bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job)

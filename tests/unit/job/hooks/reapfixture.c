@@ -14,6 +14,7 @@
 
 #include "base/heldlock.h"
 #include "job/hooks/reap.h"
+#include "job/ledger/others.h"
 #include "job/ledger/unread.h"
 #include "job/namespaces/namespaces.h"
 #include "job/programs/monitor.h"
@@ -37,6 +38,18 @@ int __wrap_hm_ledger_read(const struct hm_config *of, uint32_t job_id, struct hm
 {
     n_reads++;
     return __real_hm_ledger_read(of, job_id, what, why);
+}
+
+int __real_hm_ledger_read_part(int folder, uint32_t job_id, const struct hm_fields *part, struct hm_job *what,
+                               struct hm_error *why);
+int __wrap_hm_ledger_read_part(int folder, uint32_t job_id, const struct hm_fields *part, struct hm_job *what,
+                               struct hm_error *why);
+
+int __wrap_hm_ledger_read_part(int folder, uint32_t job_id, const struct hm_fields *part, struct hm_job *what,
+                               struct hm_error *why)
+{
+    n_reads++;
+    return __real_hm_ledger_read_part(folder, job_id, part, what, why);
 }
 
 int hm_namespaces_reap(const struct hm_config *of, const struct hm_namespaces_reap *how, struct hm_error *why)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "job/ledger/epilog.h"
 #include "job/ledger/living.h"
 #include "reapfixture.h"
 #include "unit/lib/rows.h"
@@ -178,6 +179,24 @@ static void a_job_that_was_taken_for_dead_lives_again(void **state)
     assert_true(job.dead_ns > 1);
 }
 
+/* Each prolog and epilog looks at all jobs, so the lock is not taken for those that live. */
+static void a_living_job_is_read_once(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(scratch_path("living"), 0755), 0);
+    scratch_write(scratch_path("living/cgroup.events"), "populated 1\n");
+    snprintf(job.cgroup, sizeof(job.cgroup), "%s", scratch_path("living"));
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    n_reads = 0;
+    reap(NULL, true);
+    assert_int_equal(n_reads, 1);
+    /* Its epilog has come, and could not lock the ledger. */
+    assert_int_equal(hm_epilog_leave(&config, 7, NULL, NULL), 0);
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
 /*
  * The job's own epilog has begun, and was cut short, as by a record folder that hangs. No grace is waited for, as no
  * other epilog will come.
@@ -294,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup(a_job_that_runs_by_what_slurmctld_says_stays, reap_set_up),
         cmocka_unit_test_setup(a_reap_asks_for_eight_jobs_at_most, reap_set_up),
         cmocka_unit_test_setup(a_job_that_was_taken_for_dead_lives_again, reap_set_up),
+        cmocka_unit_test_setup(a_living_job_is_read_once, reap_set_up),
         cmocka_unit_test_setup(an_end_that_was_cut_short_is_completed_at_once, reap_set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, reap_set_up),
         cmocka_unit_test_setup(a_job_without_a_cgroup_is_looked_for, reap_set_up),

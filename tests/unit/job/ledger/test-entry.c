@@ -40,7 +40,7 @@ static int parse(const char *content, size_t length, struct hm_job *into)
     copy[length] = '\0';
     error.text[0] = '\0';
     errno = 0;
-    int result = hm_entry_parse(copy, length, into, &error);
+    int result = hm_entry_parse(copy, length, &hm_job_fields, into, &error);
     int number = errno;
     free(copy);
     errno = number;

@@ -22,6 +22,7 @@ static struct hm_config config;
 static struct hm_error error;
 static char setting[64];
 static bool lacks_memory; /* no memory for the list of entries */
+static int n_lists;
 
 int __wrap_hm_ledger_list(const struct hm_config *of, uint32_t **ids, struct hm_error *why);
 int __real_hm_ledger_list(const struct hm_config *of, uint32_t **ids, struct hm_error *why);
@@ -29,6 +30,7 @@ int __real_hm_ledger_list(const struct hm_config *of, uint32_t **ids, struct hm_
 int __wrap_hm_ledger_list(const struct hm_config *of, uint32_t **ids, struct hm_error *why)
 {
     *ids = NULL;
+    n_lists++;
     return lacks_memory ? hm_fail(why, ENOMEM, "no memory") : __real_hm_ledger_list(of, ids, why);
 }
 
@@ -293,6 +295,26 @@ static void test_what_a_plan_wants(void **state)
     free(tiers);
 }
 
+/* Others wait for the lock meanwhile, with 256 jobs on a node perhaps. */
+static void test_other_jobs_are_looked_at_once(void **state)
+{
+    (void)state;
+    struct hm_wanted wanted[3] = {{.value = "3"}, {.value = "3"}, {.value = "3"}};
+    struct hm_job *job = entry(1);
+    for (int i = 0; i < 3; i++) {
+        snprintf(wanted[i].path, sizeof(wanted[i].path), "%s%d", setting, i);
+        scratch_write(wanted[i].path, "1\n");
+    }
+    n_lists = 0;
+    assert_int_equal(hm_changes_apply(&config, job, wanted, 3, &error), 0);
+    assert_int_equal(n_lists, 1);
+    assert_int_equal(hm_changes_apply(&config, job, wanted, 3, &error), 0); /* they are the job's own already */
+    assert_int_equal(n_lists, 1);
+    assert_int_equal(hm_changes_undo(&config, job, &error), 0);
+    assert_int_equal(n_lists, 2);
+    free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +323,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_setting_of_unknown_others_stays, fresh),
         cmocka_unit_test_setup(test_a_setting_that_is_gone_is_undone, fresh),
         cmocka_unit_test_setup(test_no_room, fresh),
+        cmocka_unit_test_setup(test_other_jobs_are_looked_at_once, fresh),
         cmocka_unit_test(test_what_a_plan_wants),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

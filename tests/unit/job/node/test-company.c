@@ -144,12 +144,13 @@ static void test_a_job_without_an_entry_passes(void **state)
     earlier.has_cores = true;
     assert_int_equal(hm_set_parse(&all, "0-3", NULL), 0);
     earlier.cores = all;
+    earlier.usable_cores = 4;
     assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
     assert_int_equal(hm_company_pass(&config, 7, &error), 0); /* a job is no company for itself */
-    assert_true(hm_company_is_alone(&config, &earlier, &all));
+    assert_true(hm_company_is_alone(&config, &earlier));
     assert_int_equal(hm_company_pass(&config, 8, &error), 0);
     assert_true(earlier_had_company());
-    assert_false(hm_company_is_alone(&config, &earlier, &all));
+    assert_false(hm_company_is_alone(&config, &earlier));
     assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0); /* from here on it cannot be written */
     assert_int_equal(hm_company_pass(&config, 8, &error), 0);
     assert_int_equal(rmdir(scratch_path("run/jobs/7.draft")), 0);
