@@ -9,16 +9,20 @@
 #include "error.h"
 
 struct hm_newfile {
-    char *path;      /* without symbolic links */
+    char *path;      /* no symbolic link */
     char *temporary; /* the file that gets this name in the end; NULL: nothing is to be removed */
     mode_t mode;
+    uid_t uid; /* of the file that is replaced, where root replaces it: it stays its owner's */
+    gid_t gid;
     int fd; /* of the temporary file, to be written; -1: there is none */
 };
 
 /*
  * Makes the temporary file, in the folder of the file: so one that cannot be written is known at once. A link is
- * followed. `example` is a name for an error text. Returns 0, or -1 with a text that begins with the path: EINVAL (no
- * regular file), or the errno of the file system. hm_newfile_close has to follow, whatever is returned.
+ * followed, also one to a file that is missing. `example` is a name for an error text. Returns 0, or -1 with a text
+ * that begins with the path: EINVAL (no regular file); EACCES also where a link or file in a sticky folder that others
+ * can write to is neither the caller's nor the folder owner's; or the errno of the file system. hm_newfile_close has to
+ * follow, whatever is returned.
  */
 int hm_newfile_open(struct hm_newfile *file, const char *path, const char *example, struct hm_error *error);
 /* Puts the file in its place. Returns 0, or -1 with errno. */
