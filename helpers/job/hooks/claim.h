@@ -19,6 +19,7 @@ struct hm_found {
     bool is_left;
     bool is_again;     /* an earlier process took it, and may have written the record */
     uint32_t n_steps;  /* steps of the job by then */
+    uint64_t peak;     /* largest memory.peak of the job's cgroup that was read, in bytes */
     bool has_no_group; /* the job's resctrl group was removed since */
 };
 

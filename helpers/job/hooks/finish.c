@@ -130,6 +130,13 @@ static void forget(struct measured *measured)
     measured->samples = NULL;
 }
 
+/* The kernel's peak of the job's memory, which the record has; 0: it is not known. */
+static uint64_t peak_of(const struct hm_job *job, const struct hm_samples *samples)
+{
+    uint64_t peak = samples && samples->peak_source == HM_PEAK_KERNEL ? samples->memory_peak : 0;
+    return peak > job->memory_peak ? peak : job->memory_peak;
+}
+
 /* Reads it once the monitor has stopped: another run of the job may use the file's name later. */
 static void read_samples(const struct hm_config *config, uint32_t job_id, struct measured *measured)
 {
@@ -211,6 +218,7 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
     bool is_ours = hm_claim_take_figures(config, job, &measured.why);
     if (!is_ours)
         forget(&measured);
+    found->peak = peak_of(job, measured.samples);
     int result = is_ours && hm_revive_is_due(job) ? hm_claim_let_go(config, job, true, found)
                                                   : complete(config, job, warning, is_ours, &measured, found);
     forget(&measured);

@@ -35,6 +35,7 @@ void hm_revive(const struct hm_job *job, bool is_written, const struct hm_found 
     now->monitor = none; /* else the next step's monitor goes on with the samples */
     now->start_ns = job->end_ns;
     now->memory_peak = 0;
+    now->peak_before = found->peak > now->peak_before ? found->peak : now->peak_before;
     now->has_exit_status = now->exit_status_is_final = false;
     now->has_taken = false;
     hm_migration_clear(&now->migration);

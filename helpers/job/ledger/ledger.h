@@ -130,6 +130,7 @@ struct hm_job {
     bool has_plan;
     struct hm_plan plan;  /* the allocation's plan, or that of the first step with a request */
     uint64_t memory_peak; /* memory.peak of the job's cgroup, in bytes, when a step's last task ended; 0: not known */
+    uint64_t peak_before; /* the kernel's peak in an earlier record of this entry (hooks/revive.h), in bytes */
     uint32_t n_steps;     /* may exceed HM_JOB_STEPS: only the first ones are in `step` */
     uint32_t step[HM_JOB_STEPS];
     bool has_exit_status, exit_status_is_final; /* final: from the batch script, or from Slurm itself */

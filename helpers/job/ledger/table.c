@@ -133,6 +133,7 @@ static const struct hm_field job_table[] = {
     HM_FIELD(hm_job, has_plan),
     HM_FIELD_GROUP_OF(hm_job, plan, hm_plan_table),
     HM_FIELD(hm_job, memory_peak),
+    HM_FIELD(hm_job, peak_before),
     HM_FIELD(hm_job, n_steps),
     HM_FIELD_LIST(hm_job, step, HM_COUNTED_BY(hm_job, n_steps), .may_exceed = true),
     HM_FIELD(hm_job, has_exit_status),

@@ -40,21 +40,24 @@ static json_t *tier_of(const struct hm_record_tier *tier, const struct hm_sample
     return object;
 }
 
-static void set_peak(json_t *memory, const struct hm_samples *samples, uint64_t kernel_peak)
+/* The kernel's peak never falls. Where an earlier record has it, it is this record's only if it has grown since. */
+static void set_peak(json_t *memory, const struct hm_job *job, const struct hm_samples *samples)
 {
     static const char *const sources[] = {[HM_PEAK_NONE] = "largest total of all tiers in one sample",
                                           [HM_PEAK_KERNEL] = "memory.peak of the job's cgroup",
                                           [HM_PEAK_SAMPLED] = "largest memory.current seen"};
-    uint64_t peak = samples ? samples->memory_peak : 0;
-    bool is_known = samples && (samples->n_samples > 0 || samples->peak_source != HM_PEAK_NONE);
-    if (is_known && samples->peak_source == HM_PEAK_NONE)
+    enum hm_peak_source source = samples ? (enum hm_peak_source)samples->peak_source : HM_PEAK_NONE;
+    if (source == HM_PEAK_KERNEL && job->peak_before > 0 && samples->memory_peak <= job->peak_before)
+        source = HM_PEAK_NONE;
+    uint64_t peak = source != HM_PEAK_NONE ? samples->memory_peak : 0;
+    bool is_known = samples && (samples->n_samples > 0 || source != HM_PEAK_NONE);
+    if (is_known && source == HM_PEAK_NONE)
         for (uint32_t t = 0; t < samples->n_tiers; t++) {
             uint64_t tier = hm_usage_total(&samples->peak[t]);
             peak = tier < UINT64_MAX - peak ? peak + tier : UINT64_MAX;
         }
-    enum hm_peak_source source = is_known ? (enum hm_peak_source)samples->peak_source : HM_PEAK_NONE;
-    if (kernel_peak > 0 && kernel_peak >= peak) {
-        peak = kernel_peak;
+    if (job->memory_peak > job->peak_before && job->memory_peak >= peak) {
+        peak = job->memory_peak;
         source = HM_PEAK_KERNEL;
         is_known = true;
     }
@@ -76,8 +79,8 @@ static void warn_of_gaps(const struct hm_samples *samples, json_t *warnings)
     json_decref(last);
 }
 
-json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
-                         uint64_t kernel_peak, json_t *warnings)
+json_t *hm_record_memory(const struct hm_job *job, const struct hm_record_tiers *tiers,
+                         const struct hm_samples *samples, const char *no_samples, json_t *warnings)
 {
     const char *source = "memory.numa_stat of the job's cgroup";
     const struct hm_samples *measured = samples && samples->n_samples > 0 ? samples : NULL;
@@ -90,7 +93,7 @@ json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_sa
         hm_record_warn(warnings, "memory was not measured: %s", no_samples);
     else
         warn_of_gaps(samples, warnings);
-    set_peak(memory, samples, kernel_peak);
+    set_peak(memory, job, samples);
     json_object_set_new(memory, "interval_s",
                         measured ? json_real((double)measured->interval_ms / 1000 * (double)measured->stride)
                                  : json_null());

@@ -26,11 +26,12 @@ struct hm_record_tiers {
 };
 
 /*
- * The record's "memory". `kernel_peak` is memory.peak as slurmstepd read it, in bytes (0: not known); it is used unless
- * the monitor's is larger. `no_samples` says why `samples` is NULL. Adds to `warnings` what a reader should know.
+ * The record's "memory". Its peak is memory.peak as slurmstepd or the monitor read it last; or the largest sample,
+ * where an earlier record has that peak (`peak_before`). `no_samples` says why `samples` is NULL. Adds to `warnings`
+ * what a reader should know.
  */
-json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
-                         uint64_t kernel_peak, json_t *warnings);
+json_t *hm_record_memory(const struct hm_job *job, const struct hm_record_tiers *tiers,
+                         const struct hm_samples *samples, const char *no_samples, json_t *warnings);
 
 /* The record's "energy". The job's own figures are null if it shared the node. */
 json_t *hm_record_energy(const struct hm_job *job, const struct hm_samples *samples, const char *no_samples);

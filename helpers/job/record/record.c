@@ -148,7 +148,7 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
         (json_int_t)job->n_steps, "user", TEXT(job->user), "uid", (json_int_t)job->uid, "account", TEXT(job->account),
         "partition", TEXT(job->partition), "request", request_of(job), "plan", plan_of(job, tiers, &list), "shared",
         job->had_company, "exit_code", exit_code(job), "memory",
-        hm_record_memory(&list, samples, no_samples, job->memory_peak, warnings));
+        hm_record_memory(job, &list, samples, no_samples, warnings));
     if (!record) {
         json_decref(warnings);
         return NULL;

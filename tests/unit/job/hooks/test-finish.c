@@ -193,6 +193,7 @@ static void a_step_that_begins_meanwhile_keeps_its_entry(void **state)
         assert_int_equal(finish_set_up(state), 0);
         hm_job_add_step(&job, 0);
         job.mongroup.is_begun = true;
+        job.memory_peak = 5;
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         const int64_t start_ns = job.start_ns;
         scratch_write(scratch_path("run/jobs/7.samples"), "samples");
@@ -211,6 +212,8 @@ static void a_step_that_begins_meanwhile_keeps_its_entry(void **state)
         assert_int_equal(job.monitor.pid, when == 1 ? 4000001 : 0);
         assert_int_equal(job.monitor_starter.pid, 0);
         assert_int_equal(job.mongroup.is_begun, when == 1);
+        assert_int_equal(job.memory_peak, when == 1 ? 5 : 0);
+        assert_int_equal(job.peak_before, when == 1 ? 0 : 5);
         begins_step = 0;
         assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0); /* its own epilog */
         assert_true(has_warning("step 9 was refused"));

@@ -149,6 +149,33 @@ static void test_the_larger_peak_counts(void **state)
     }
 }
 
+/* The kernel's peak never falls: what an earlier record of the job has is this one's only if it has grown since. */
+static void test_a_peak_of_an_earlier_record_is_not_repeated(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t of_stepd, before;
+        const char *source;
+    } rows[] = {
+        {0, 699 * MIB, "memory.peak of the job's cgroup"},
+        {0, 700 * MIB, "largest total of all tiers in one sample"},
+        {700 * MIB, 700 * MIB, "largest total of all tiers in one sample"},
+        {701 * MIB, 700 * MIB, "memory.peak of the job's cgroup"},
+    };
+    samples.n_samples = 1;
+    samples.peak[0].anon = 600 * MIB;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        job.memory_peak = rows[i].of_stepd;
+        job.peak_before = rows[i].before;
+        json_t *record = hm_record_build(&config, &tiers, &job, &samples, "why", START);
+        const json_t *memory = json_object_get(record, "memory");
+        assert_string_equal(json_string_value(json_object_get(memory, "peak_source")), rows[i].source);
+        json_int_t peak = json_integer_value(json_object_get(memory, "peak_bytes"));
+        assert_int_equal(peak < (json_int_t)(700 * MIB), rows[i].source[0] == 'l');
+        json_decref(record);
+    }
+}
+
 /* Counts beyond the arrays, as the ledger of another version might have: nothing outside the arrays is read. */
 static void test_counts_beyond_arrays(void **state)
 {
@@ -461,6 +488,7 @@ int main(void)
         cmocka_unit_test_setup(test_killed_monitor, set_up),
         cmocka_unit_test_setup(test_monitor_without_a_sample, set_up),
         cmocka_unit_test_setup(test_the_larger_peak_counts, set_up),
+        cmocka_unit_test_setup(test_a_peak_of_an_earlier_record_is_not_repeated, set_up),
         cmocka_unit_test_setup(test_exit_codes, set_up),
         cmocka_unit_test_setup(test_weights_by_node, set_up),
         cmocka_unit_test_setup(test_whole_record, set_up),
