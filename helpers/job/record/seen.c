@@ -31,7 +31,9 @@ static double sampled_share(const struct hm_job *job, char text[TEXT])
                  job->guided.samples, job->guided.source);
         return job->guided.seen_share;
     }
-    if (!progress)
+    if (!progress && job->migration.n_steps > HM_MIGRATION_STEPS)
+        snprintf(text, TEXT, "only the migrators of the first %d steps have figures of their own", HM_MIGRATION_STEPS);
+    else if (!progress)
         snprintf(text, TEXT, "no migrator ran beside the step: guided,migrate starts one");
     else if (strcmp(progress->hot_by, "accesses") != 0)
         snprintf(text, TEXT, "the step's migrator counted writes alone");

@@ -16,6 +16,7 @@
 
 #define LINE_MOST ((1 << 20) + 2) /* bytes of a line; a user can make longer ones in their own file */
 #define LOCK_PATIENCE_MS 5000
+#define NEW_MODE 0700 /* of a folder until it has its owner */
 
 /*
  * Opens `name` in the folder without following a link. In a user's folder it does not enter what is mounted there,
@@ -44,12 +45,13 @@ static int finish_folder(int fd, const char *name, const struct hm_rights *right
     return 0;
 }
 
-/* Has a crash, or a process that did not know the readers' group, left our folder without its owner or its group? Or
- * can users list it, as in earlier versions (HM_FOLDER_PASS)? */
+/* Has a crash, or a process that did not know the readers' group, left our folder without its owner, its group or its
+ * mode? Or can users list it, as in earlier versions (HM_FOLDER_PASS)? */
 static bool is_unfinished(const struct stat *status, const struct hm_rights *rights)
 {
     return status->st_uid == geteuid() &&
            (status->st_uid != rights->uid || (status->st_gid == getegid() && status->st_gid != rights->gid) ||
+            ((status->st_mode & 07777) == NEW_MODE && rights->mode != NEW_MODE) ||
             (status->st_mode & S_IROTH & ~rights->mode) != 0);
 }
 
@@ -60,7 +62,7 @@ int hm_folder_open(int parent, const char *name, const struct hm_rights *rights,
     bool made = false;
     int fd = open_in(parent, name, O_RDONLY | O_DIRECTORY, rights);
     if (fd < 0 && errno == ENOENT && rights) {
-        made = mkdirat(parent, name, 0700) == 0;
+        made = mkdirat(parent, name, NEW_MODE) == 0;
         if (!made && errno != EEXIST)
             return hm_fail_errno(error, "folder %s cannot be made", name);
         fd = open_in(parent, name, O_RDONLY | O_DIRECTORY, rights);

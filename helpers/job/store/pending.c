@@ -105,7 +105,7 @@ static int check_room(int folder, struct hm_error *error)
     closedir(names);
     return used < HM_PENDING_MEMORY_MOST
                ? 0
-               : hm_fail(error, EDQUOT, "the records that wait in memory have %d MiB", HM_PENDING_MEMORY_MOST >> 20);
+               : hm_fail(error, EXFULL, "the records that wait in memory have %d MiB", HM_PENDING_MEMORY_MOST >> 20);
 }
 
 int hm_pending_keep(const struct hm_config *config, enum hm_pending_place place, const struct hm_store_key *key,

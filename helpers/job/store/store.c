@@ -31,5 +31,5 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
     }
     int number = errno;
     hm_fail(error, number, "%s; %s; %s", why.text, full.text, lost.text);
-    return number == EDQUOT ? 2 : -1;
+    return number == EXFULL ? 2 : -1;
 }

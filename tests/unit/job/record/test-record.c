@@ -410,6 +410,11 @@ static void test_seen_share(void **state)
         assert_float_equal(json_real_value(seen), i == 0 ? 0.5 : 0, 1e-9);
         json_decref(record);
     }
+    job.migration.n_steps = HM_MIGRATION_STEPS + 1;
+    json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+    const char *source = json_string_value(json_object_get(json_object_get(record, "guided"), "seen_source"));
+    assert_non_null(strstr(source, "only the migrators of the first 16 steps have figures of their own; counters"));
+    json_decref(record);
 }
 
 /* A step that has left a profile; then one that has not. */

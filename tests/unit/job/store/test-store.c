@@ -91,6 +91,15 @@ static void test_layout_whatever_the_umask(void **state)
     assert_int_equal(access(path_of("state/pending"), F_OK), -1);
 }
 
+/* A crash came after the folder was made and given to its group, and before its mode. */
+static void test_a_folder_without_its_mode_gets_it(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(path_of("records/" DAY), 0700), 0);
+    assert_int_equal(hm_store_put(&config, &key, "{}", NULL), 0);
+    assert_mode("records/" DAY, 0750, geteuid());
+}
+
 static void test_root_has_no_copy(void **state)
 {
     (void)state;
@@ -319,6 +328,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_room, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_line_cut_by_a_crash_is_ended, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_layout_whatever_the_umask, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_folder_without_its_mode_gets_it, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_root_has_no_copy, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_folder_in_the_state_folder_is_made, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_concurrent_writers, store_set_up, store_tear_down),
