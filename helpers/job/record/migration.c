@@ -122,37 +122,18 @@ static void set_results(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "heat", progress->knows_heat ? heat_of(progress) : json_null());
 }
 
-static void set_null(json_t *object)
-{
-    static const char *const keys[] = {"algorithm",       "hot_by",
-                                       "sample_source",   "sample_source_why",
-                                       "period",          "period_unit",
-                                       "interval_s",      "phases",
-                                       "samples",         "lost",
-                                       "throttled",       "dropped",
-                                       "promoted_bytes",  "demoted_bytes",
-                                       "unmoved",         "cap_bytes",
-                                       "above_cap_bytes", "first_above_cap_bytes",
-                                       "above_cap_s",     "fair_share_bytes",
-                                       "cpu_s",           "kernel_cpu_s",
-                                       "allowed_cpu_s",   "advance_cpu_s",
-                                       "pays_from",       "fast_share",
-                                       "best_share",      "regret",
-                                       "balance",         "heat"};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        json_object_set_new(object, keys[i], json_null());
-}
-
-/* `progress` NULL: nothing was measured. */
+/* `progress` NULL: nothing was measured, and each figure is null. */
 static void set_figures(json_t *object, const struct hm_progress *progress)
 {
-    if (!progress) {
-        set_null(object);
-        return;
-    }
-    set_settings(object, progress);
-    set_counts(object, progress);
-    set_results(object, progress);
+    struct hm_progress none;
+    json_t *figures = json_object(), *figure;
+    const char *key;
+    hm_progress_init(&none, 0);
+    set_settings(figures, progress ? progress : &none);
+    set_counts(figures, progress ? progress : &none);
+    set_results(figures, progress ? progress : &none);
+    json_object_foreach(figures, key, figure) json_object_set(object, key, progress ? figure : json_null());
+    json_decref(figures);
 }
 
 static json_t *step_of(const struct hm_progress *progress)

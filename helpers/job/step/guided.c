@@ -19,16 +19,23 @@
 
 /* ---------------------------------------------------------- what the program prints */
 
-static int take_number(const char *value, uint64_t *number)
+int hm_guided_take_number(const char *value, uint64_t *number)
 {
-    return hm_size_parse_number(value, 0, UINT64_MAX, number, NULL);
+    uint64_t found;
+    if (hm_size_parse_number(value, 0, UINT64_MAX, &found, NULL) != 0)
+        return -1;
+    *number = found;
+    return 0;
 }
 
-static int take_share(const char *value, double *share)
+int hm_guided_take_share(const char *value, double *share)
 {
     char *end;
-    *share = strtod(value, &end);
-    return end > value && !*end && *share >= 0 && *share <= 1 ? 0 : -1;
+    double found = strtod(value, &end);
+    if (end == value || *end || !(found >= 0 && found <= 1))
+        return -1;
+    *share = found;
+    return 0;
 }
 
 /* It is cut where it is longer than the record's. */
@@ -64,13 +71,13 @@ static int take_line(void *data, const char *key, const char *value)
     const struct parsed *parsed = data;
     struct hm_guided *guided = parsed->guided;
     if (strcmp(key, "fast_bytes") == 0)
-        return take_number(value, &guided->fast_bytes);
+        return hm_guided_take_number(value, &guided->fast_bytes);
     if (strcmp(key, "stale_sites") == 0)
-        return take_number(value, &guided->stale_sites);
+        return hm_guided_take_number(value, &guided->stale_sites);
     if (strcmp(key, "stale_found") == 0)
-        return take_number(value, &guided->stale_found);
+        return hm_guided_take_number(value, &guided->stale_found);
     if (strcmp(key, "expected_share") == 0)
-        return take_share(value, &guided->expected_share);
+        return hm_guided_take_share(value, &guided->expected_share);
     if (strcmp(key, "profile") == 0)
         return take_path(value, guided->profile);
     if (strcmp(key, "packer") != 0 && strcmp(key, HM_ISOLATE_GUIDE) != 0)

@@ -27,4 +27,9 @@ int hm_guided_choose(const struct hm_environment *environment, const struct hm_p
  */
 int hm_guided_parse(char *printed, struct hm_guided *guided, char text[HM_GUIDED_TEXT]);
 
+/* Reads a number, or a share from 0 to 1, of such a line. Returns 0, or -1 where the text is none: the value then stays
+ * as it was. Pure. */
+int hm_guided_take_number(const char *value, uint64_t *number);
+int hm_guided_take_share(const char *value, double *share);
+
 #endif

@@ -5,25 +5,10 @@
 
 #include "base/files.h"
 #include "base/left.h"
-#include "base/size.h"
+#include "guided.h"
 #include "profiled.h"
 
 #define GUIDED "guided "
-
-static void take_number(const char *value, uint64_t *number)
-{
-    uint64_t found;
-    if (hm_size_parse_number(value, 0, UINT64_MAX, &found, NULL) == 0)
-        *number = found;
-}
-
-static void take_share(const char *value, double *share)
-{
-    char *end;
-    double found = strtod(value, &end);
-    if (end > value && !*end && found >= 0 && found <= 1)
-        *share = found;
-}
 
 static void take_sites(char *value, struct hm_guided *guided)
 {
@@ -56,9 +41,9 @@ static void take(char *word, struct hm_guided *guided)
     *value++ = '\0';
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(word, rows[i].key) == 0 && rows[i].number)
-            take_number(value, rows[i].number);
+            (void)hm_guided_take_number(value, rows[i].number);
         else if (strcmp(word, rows[i].key) == 0)
-            take_share(value, rows[i].share);
+            (void)hm_guided_take_share(value, rows[i].share);
     if (strcmp(word, "site_count") == 0 && count <= HM_GUIDED_MOST)
         guided->n_sites = (uint32_t)count;
     else if (strcmp(word, "packer") == 0)
