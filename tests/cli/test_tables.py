@@ -13,9 +13,8 @@ ROW = re.compile(r"\bHM_FIELD\w*\(\s*(\w+),\s*(\w+)")
 # Some rows of a table, for those who read no more of a file.
 PART = re.compile(r"\bpart_table\[\] = \{\n.*?^\};", re.S | re.M)
 MARKS = {"magic", "version", "bytes"}
-# Members that need no row: the marks at the head of a file that holds a structure's raw bytes, and `kind` of v8_request
-# (a request in the ledger's old format, version 8), which becomes part of `mode`.
-NO_ROW = {"hm_progress": MARKS, "v8_progress": MARKS, "v8_job": MARKS, "v8_request": {"kind"}}
+# Members that need no row: the marks at the head of a file that holds a structure's raw bytes.
+NO_ROW = {"hm_progress": MARKS}
 
 
 def sources(pattern):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of modes. C code that needs to know something of a mode asks its row. Other code that lists modes: the
- * report (report/hybridmem/fields.py and rules.py) and the reader of old ledgers (job/ledger/entryv8.c). */
+ * report (report/hybridmem/fields.py and rules.py). */
 #ifndef HM_CORE_REQUEST_MODES_H
 #define HM_CORE_REQUEST_MODES_H
 

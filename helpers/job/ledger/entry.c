@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bootid.h"
@@ -26,23 +25,9 @@ void hm_job_init(struct hm_job *job, uint32_t job_id)
 int hm_entry_parse(char *content, size_t length, const struct hm_fields *part, struct hm_job *job,
                    struct hm_error *error)
 {
-    char *text = NULL;
-    struct hm_error why = {0};
-    int result = -1;
     hm_job_init(job, 0);
-    if (hm_entryv8_is(content, length)) {
-        text = malloc(HM_ENTRY_MOST);
-        if (!text)
-            return hm_fail(error, ENOMEM, "no memory for the ledger's entry");
-        if (hm_entryv8_format(content, text, &why) == 0)
-            result = hm_fields_parse(part, text, job, &why);
-    } else if (strlen(content) == length) {
-        result = hm_fields_parse(part, content, job, &why);
-    } else {
-        hm_fail(&why, EBADMSG, "it is torn");
-    }
-    free(text);
-    return result == 0 ? 0 : hm_fail(error, EBADMSG, "%s", why.text);
+    return strlen(content) == length ? hm_fields_parse(part, content, job, error)
+                                     : hm_fail(error, EBADMSG, "it is torn");
 }
 
 /* Is `before` the entry of the same run of the job? Each run has another start. */

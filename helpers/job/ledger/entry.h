@@ -7,10 +7,10 @@
 #include "table.h"
 
 /*
- * Reads an entry of `length` bytes with a '\0' after them: text as hm_entry_format writes it, or the raw structure of
- * the format's version 8 (entryv8.c). `content` may hold any bytes; it is changed while it is parsed. `part` is
- * &hm_job_fields, or has some of its rows. Fields that the entry or `part` does not have get the values of hm_job_init.
- * Returns 0, or -1 with a text: EBADMSG where the entry is torn or a field is wrong, which the text names; or ENOMEM.
+ * Reads an entry of `length` bytes with a '\0' after them: text as hm_entry_format writes it. `content` may hold any
+ * bytes; it is changed while it is parsed. `part` is &hm_job_fields, or has some of its rows. Fields that the entry or
+ * `part` does not have get the values of hm_job_init. Returns 0, or -1 with a text: EBADMSG where the entry is torn or
+ * a field is wrong, which the text names.
  */
 int hm_entry_parse(char *content, size_t length, const struct hm_fields *part, struct hm_job *job,
                    struct hm_error *error);
@@ -21,13 +21,5 @@ int hm_entry_parse(char *content, size_t length, const struct hm_fields *part, s
  * field is out of range, so that nobody could read the entry again; EFBIG where the text would be too long.
  */
 ssize_t hm_entry_format(const struct hm_job *job, const char *before, char *out, struct hm_error *error);
-
-/* Is this an entry of the format's version 8, the last whose entries were raw structures? */
-bool hm_entryv8_is(const char *content, size_t length);
-/*
- * Writes such an entry as text into `out` (HM_ENTRY_MOST bytes). `content` may hold any bytes, aligned as by malloc(3);
- * it may be changed. Returns 0, or -1 (EBADMSG; EFBIG where the text would be too long).
- */
-int hm_entryv8_format(char *content, char *out, struct hm_error *error);
 
 #endif
