@@ -17,6 +17,7 @@
 #include "base/pagesize.h"
 #include "preload.h"
 #include "sites/profile/slices.h"
+#include "sites/record/stack.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 
@@ -283,7 +284,9 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
 
 PUBLIC int dlclose(void *handle)
 {
+    hm_stack_hold();
     int status = hm_next_dlclose(handle);
+    hm_stack_forget();
     hm_guide_forget_code();
     return status;
 }

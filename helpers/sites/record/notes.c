@@ -281,8 +281,3 @@ void hm_notes_end(void)
     }
     hm_notes_leave();
 }
-
-void hm_notes_forget_code(void)
-{
-    hm_stack_forget();
-}

@@ -54,7 +54,4 @@ void hm_notes_remap(const struct hm_notes_taken *taken, const void *moved, size_
  * of the next process is there already. */
 void hm_notes_end(void);
 
-/* What was known of code may be wrong: an object was unloaded. */
-void hm_notes_forget_code(void);
-
 #endif

@@ -15,6 +15,7 @@
 #include "alloc/next.h"
 #include "alloc/nextmaps.h"
 #include "notes.h"
+#include "stack.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
@@ -249,7 +250,8 @@ PUBLIC void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ..
 
 PUBLIC int dlclose(void *handle)
 {
+    hm_stack_hold();
     int status = hm_next_dlclose(handle);
-    hm_notes_forget_code();
+    hm_stack_forget();
     return status;
 }

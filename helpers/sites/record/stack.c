@@ -15,6 +15,7 @@
 #include "base/amount.h"
 #include "sites/compile/given.h"
 #include "sites/profile/siteid.h"
+#include "walk.h"
 
 #define OWN 32        /* most frames of this library and the unwinder before that of the caller */
 #define CACHE 4096    /* stacks whose site is known; a power of two */
@@ -69,12 +70,18 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data)
     return walk->stack->n < HM_SITES_DEPTH ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-void hm_stack_walk(const void *caller, struct hm_stack *stack)
+void hm_stack_unwind(const void *caller, struct hm_stack *stack)
 {
     struct walk walk = {stack, (uintptr_t)caller, 0, false};
     stack->n = 0;
     if (!WALK_LOCKS || !is_child_of_threads)
         _Unwind_Backtrace(visit, &walk);
+}
+
+void hm_stack_walk(const void *caller, struct hm_stack *stack)
+{
+    if (!hm_walk(caller, !is_child_of_threads, stack))
+        hm_stack_unwind(caller, stack);
     if (stack->n == 0)
         stack->address[stack->n++] = (uintptr_t)caller;
 }
@@ -265,8 +272,14 @@ uint32_t hm_stack_given_site(struct hm_sites_table *table, uint64_t id, const vo
  * 1, so that it can be read and written at once. */
 static _Atomic uint64_t known[CACHE];
 
+void hm_stack_hold(void)
+{
+    hm_walk_hold();
+}
+
 void hm_stack_forget(void)
 {
+    hm_walk_forget();
     for (unsigned i = 0; i < CACHE; i++)
         atomic_store_explicit(&known[i], 0, memory_order_relaxed);
 }

@@ -2,8 +2,8 @@
 /*
  * From a call of an allocation function to its site in the table. Calls no malloc.
  *
- * Stacks are walked with libgcc's unwinder, which is bounded and needs no lock with glibc 2.35 and later: whether an
- * object keeps frame pointers cannot be told from it, and a wrong walk would make up sites without a sign of it.
+ * Stacks are walked by rules that are known of their return addresses (walk.h), else with libgcc's unwinder, which is
+ * bounded and needs no lock with glibc 2.35 and later. Both find the same frames: another one would be another site.
  */
 #ifndef HM_SITES_RECORD_STACK_H
 #define HM_SITES_RECORD_STACK_H
@@ -26,6 +26,8 @@ void hm_stack_program(char build_id[HM_BUILDID_TEXT]);
 
 /* Gets the stack from the return address `caller` on. Where it is not found, only that one is in it. */
 void hm_stack_walk(const void *caller, struct hm_stack *stack);
+/* The same by the unwinder alone; empty where it is not found. */
+void hm_stack_unwind(const void *caller, struct hm_stack *stack);
 
 /* The id of the stack's site: the same in each run. Looks at all loaded objects. 0: it cannot, in such a child. */
 uint64_t hm_stack_id(const struct hm_stack *stack);
@@ -38,7 +40,10 @@ uint32_t hm_stack_given_site(struct hm_sites_table *table, uint64_t id, const vo
 
 /* The index of the stack's site in the table; HM_SITES_ENTRIES: as above. */
 uint32_t hm_stack_site(struct hm_sites_table *table, const struct hm_stack *stack);
-/* Forget which addresses belong to which site. */
+
+/* Around the unloading of an object: before it, so that nothing known is used in a walk; after it, so that what was
+ * known of addresses is forgotten, as other code may be at them. */
+void hm_stack_hold(void);
 void hm_stack_forget(void);
 
 #endif
