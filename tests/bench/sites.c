@@ -4,10 +4,11 @@
  * one run: rounds with libc's own malloc and with that of the library take turns, and each is compared with the one
  * beside it, as the clock of a CPU changes. The median of these counts: others' work disturbs some rounds only. A
  * program that makes a million small allocations a second: each is freed after 64 others, and between two the program
- * works for the rest of a microsecond. Prints the ratio, and the ns that a small and a large allocation with its end
- * take more. Its argument is the library of the notes; or "guided", where it was started with that of the guidance,
- * whose size classes of up to 1 KiB are fast. Then it prints also the bytes resident for each byte of small
- * allocations, of libc's malloc and the library's; with "resident" it prints those of malloc alone, whichever that is.
+ * works for the rest of a microsecond. What a large allocation with its end takes more is compared with a walk of its
+ * stack by libgcc's unwinder. Prints both ratios, and the ns that a small and a large one take more. Its argument is
+ * the library of the notes; or "guided", where it was started with that of the guidance, whose size classes of up to 1
+ * KiB are fast. Then it prints also the bytes resident for each byte of small allocations, of libc's malloc and the
+ * library's; with "resident" it prints those of malloc alone, whichever that is.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -91,6 +93,32 @@ static struct cost compare(unsigned pairs, size_t bytes, unsigned steps)
         ratio[round] = ours / plain[round];
     }
     return (struct cost){median(plain, ROUNDS), median(more, ROUNDS), median(ratio, ROUNDS)};
+}
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data)
+{
+    unsigned *n = data;
+    sum = sum + _Unwind_GetIP(context);
+    return ++*n < HM_SITES_DEPTH ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+static void *take_and_unwind(size_t bytes)
+{
+    unsigned n = 0;
+    _Unwind_Backtrace(visit, &n);
+    return __libc_malloc(bytes);
+}
+
+/* What the library's allocations and their ends take more, as a share of what the unwinder takes. */
+static double compare_with_unwinder(unsigned pairs, size_t bytes)
+{
+    static double ratio[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        double plain = run(__libc_malloc, __libc_free, pairs, bytes, 0);
+        double ours = run(malloc, free, pairs, bytes, 0);
+        ratio[round] = (ours - plain) / (run(take_and_unwind, __libc_free, pairs, bytes, 0) - plain);
+    }
+    return median(ratio, ROUNDS);
 }
 
 /* As many steps of work as make a pair take a microsecond, where others do not disturb it. */
@@ -206,7 +234,8 @@ int main(int argc, char **argv)
     struct cost small = compare(SMALL_PAIRS, 64, find_steps());
     struct cost bare = compare(SMALL_PAIRS, 64, 0);
     struct cost large = compare(LARGE_PAIRS, LARGE, 0);
-    printf("%.3f %.0f %.0f %.0f", small.ratio, bare.plain_ns, bare.more_ns, large.more_ns);
+    double large_ratio = compare_with_unwinder(LARGE_PAIRS, LARGE);
+    printf("%.3f %.0f %.0f %.0f %.3f", small.ratio, bare.plain_ns, bare.more_ns, large.more_ns, large_ratio);
     if (is_guided)
         printf(" %.3f %.3f", grow_alone(__libc_malloc, __libc_free), grow_alone(malloc, free));
     putchar('\n');
