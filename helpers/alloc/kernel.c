@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,6 +32,17 @@ void *hm_kernel_map(size_t bytes)
     return mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+void *hm_kernel_remap(void *memory, size_t bytes, size_t new_bytes, int flags, void *wanted)
+{
+    return (void *)syscall(SYS_mremap, memory, bytes, new_bytes, flags, wanted); /* -1 is MAP_FAILED */
+}
+
+bool hm_kernel_limits_addresses(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
 static int prefer(void *memory, size_t bytes, int node, unsigned long flags)
 {
     unsigned long mask[MASK_LONGS] = {0};
@@ -47,6 +59,11 @@ static int prefer(void *memory, size_t bytes, int node, unsigned long flags)
 int hm_kernel_prefer(void *memory, size_t bytes, int node)
 {
     return prefer(memory, bytes, node, 0);
+}
+
+int hm_kernel_move_to(void *memory, size_t bytes, int node)
+{
+    return prefer(memory, bytes, node, MPOL_MF_MOVE);
 }
 
 static int prefer_any(void *memory, size_t bytes, const struct hm_set *nodes, unsigned long flags)

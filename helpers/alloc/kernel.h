@@ -5,6 +5,7 @@
 #ifndef HM_ALLOC_KERNEL_H
 #define HM_ALLOC_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,11 +14,21 @@
 /* Map `bytes` bytes of addresses that cannot be accessed yet. Returns MAP_FAILED with errno where it fails. */
 void *hm_kernel_map(size_t bytes);
 
+/* mremap(2), not that of a library which replaces it. Returns MAP_FAILED with errno where it fails. */
+void *hm_kernel_remap(void *memory, size_t bytes, size_t new_bytes, int flags, void *wanted);
+
+/* May the process have fewer addresses than there are (RLIMIT_AS)? */
+bool hm_kernel_limits_addresses(void);
+
 /* Let new pages of this range come from the node, or, where it is full, from the nodes nearest to it (MPOL_PREFERRED):
  * so no process is killed because one node is full. */
 int hm_kernel_prefer(void *memory, size_t bytes, int node);
 
-/* The same for several nodes, of which pages are taken in turn; one is preferred. The set is not empty. */
+/* The same, and pages that are elsewhere are moved. */
+int hm_kernel_move_to(void *memory, size_t bytes, int node);
+
+/* The same as hm_kernel_prefer for several nodes, of which pages are taken in turn; one is preferred. The set is not
+ * empty. */
 int hm_kernel_prefer_any(void *memory, size_t bytes, const struct hm_set *nodes);
 
 /* The same, and pages that are there already are moved. Where there are none, it costs much more all the same. */

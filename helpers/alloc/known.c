@@ -11,7 +11,8 @@
 #include "base/pagesize.h"
 #include "kernel.h"
 
-#define BUCKETS 4096 /* a power of two */
+#define BUCKETS 4096   /* a power of two */
+#define SPARE_RUNS 128 /* for what realloc adds; those that are not used take addresses only */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -63,10 +64,31 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, size_t page, size_t huge_page)
+/*
+ * Make the descriptor and the data accessible. The page of the descriptor is written to while all is one mapping. So
+ * the kernel keeps the pages of all parts together (one anon_vma), and parts that had policies of their own become one
+ * mapping again where they have one policy. Not so where a huge page could take the place of the descriptor and of data
+ * whose node is not chosen yet; there are few pages to copy then.
+ */
+static bool make_parts(char *start, size_t head, char *data, char *end, bool is_for_move)
 {
-    size_t align = (size_t)hm_most(alignment, bytes >= huge_page ? huge_page : page);
-    size_t head = round_up(sizeof(struct hm_known) + n_runs * sizeof(struct hm_alloc_run), page);
+    size_t page = hm_page_size(), data_bytes = (size_t)(end - data) - page;
+    if (is_for_move)
+        return mprotect(start, head, PROT_READ | PROT_WRITE) == 0;
+    if (data_bytes < HM_KNOWN_HUGE_PAGE)
+        return mprotect(start, head, PROT_READ | PROT_WRITE) == 0 &&
+               mprotect(data, data_bytes, PROT_READ | PROT_WRITE) == 0;
+    if (mprotect(start, (size_t)(end - start), PROT_READ | PROT_WRITE) < 0)
+        return false;
+    *(volatile char *)start = 0;
+    return mprotect(data - page, page, PROT_NONE) == 0 && mprotect(end - page, page, PROT_NONE) == 0;
+}
+
+struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, bool is_for_move)
+{
+    size_t page = hm_page_size(),
+           align = (size_t)hm_most(alignment, bytes >= HM_KNOWN_HUGE_PAGE ? HM_KNOWN_HUGE_PAGE : page);
+    size_t head = round_up(sizeof(struct hm_known) + (n_runs + SPARE_RUNS) * sizeof(struct hm_alloc_run), page);
     size_t data_bytes, whole;
     if (__builtin_add_overflow(bytes, page - 1, &data_bytes) ||
         __builtin_add_overflow(data_bytes, head + align + 2 * page, &whole)) {
@@ -85,7 +107,7 @@ struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, siz
         munmap(base, (size_t)(start - base));
     if (base + round_up(whole, page) > end)
         munmap(end, (size_t)(base + round_up(whole, page) - end));
-    if (mprotect(start, head, PROT_READ | PROT_WRITE) < 0 || mprotect(data, data_bytes, PROT_READ | PROT_WRITE) < 0) {
+    if (!make_parts(start, head, data, end, is_for_move)) {
         munmap(start, (size_t)(end - start));
         errno = ENOMEM;
         return NULL;
@@ -96,11 +118,14 @@ struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, siz
     known->data_bytes = data_bytes;
     known->base = start;
     known->base_bytes = (size_t)(end - start);
+    known->most_runs = n_runs + SPARE_RUNS;
     return known;
 }
 
 void hm_known_unmap(struct hm_known *known)
 {
+    if (known->is_apart)
+        munmap(known->data, known->data_bytes);
     munmap(known->base, known->base_bytes);
 }
 

@@ -8,26 +8,42 @@
 
 #include "hybridmem.h"
 
+#define HM_KNOWN_HUGE_PAGE ((size_t)2 << 20)
+
 struct hm_known {
     struct hm_known *next; /* next in the same hash bucket */
     char *data;
-    size_t bytes, data_bytes; /* the size asked for; the same rounded up to pages */
+    size_t bytes, data_bytes; /* the size asked for; what is mapped for it: whole pages */
     char *base;               /* start of what was mapped, guard pages included */
     size_t base_bytes;
+    bool is_apart;      /* the data is elsewhere, without guard pages: hm_known_move has found no other place */
     size_t n_mappings;  /* mappings that were taken for it (mappings.h) */
     size_t block_bytes; /* 0: not in blocks */
     int policy;
     bool is_marked; /* by the caller of hm_allocate */
     char reason[HM_ALLOC_REASON];
-    size_t n_runs;
+    size_t n_runs, most_runs; /* most: for which there is room here */
     struct hm_alloc_run run[];
 };
 
-/* Map memory for `bytes` bytes of data and a descriptor with room for `n_runs` runs. `page` and `huge_page` are the
- * kernel's page sizes; data of `huge_page` bytes or more is aligned to `huge_page`, less to `page`, and all to
- * `alignment`, a power of two. Returns NULL with the errno of mmap, or ENOMEM. Free it with hm_known_unmap. */
-struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, size_t page, size_t huge_page);
+/* Map memory for `bytes` bytes of data and a descriptor with room for at least `n_runs` runs. Data of
+ * HM_KNOWN_HUGE_PAGE bytes or more is aligned to that, less to pages, and all to `alignment`, a power of two.
+ * `is_for_move`: other memory is moved over the data, which cannot be accessed before. Returns NULL with the errno of
+ * mmap, or ENOMEM. Free it with hm_known_unmap. */
+struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, bool is_for_move);
 void hm_known_unmap(struct hm_known *known);
+
+/*
+ * Change `data_bytes`, to a number of whole pages above 0, while the allocation is not in the list. No page is copied;
+ * `bytes` and the runs stay as they are. What is added is zeroed, and has the policy of the last run.
+ */
+/* Make it larger where it is. False: it is as it was, as its last run is not one mapping (the program has changed a
+ * part of it), or other memory is behind it. */
+bool hm_known_grow(struct hm_known *known, size_t data_bytes);
+/* Move and enlarge data that is one mapping. Returns its descriptor, which may be another; NULL: all is as it was. */
+struct hm_known *hm_known_move(struct hm_known *known, size_t data_bytes);
+/* Make it smaller. False: it is as it was. */
+bool hm_known_shrink(struct hm_known *known, size_t data_bytes);
 
 /* The one lock of the library's state. It is held over fork, so that the child finds the state whole. */
 void hm_known_lock(void);

@@ -14,30 +14,10 @@
 #include "base/pagesize.h"
 #include "next.h"
 #include "preload.h"
+#include "preloadresize.h"
 #include "small.h"
 
 #define PUBLIC __attribute__((visibility("default")))
-#define HUGE_PAGE ((size_t)2 << 20)
-/* Blocks of an allocation, each on one node (hybridmem.h). There are few, as each block is a mapping (mappings.h).
- * There are up to twice as many where block_of rounds the size of a block down to huge pages. */
-#define BLOCKS 8
-#define PARTS 32 /* blocks where a share of an allocation goes to a tier: each socket has some of them */
-#define BLOCKS_OF_SLICE 4
-
-/* The size of a block, in bytes: whole huge pages where possible, so that each node gets the same share. */
-static size_t block_of(size_t bytes, size_t blocks)
-{
-    size_t block = bytes / blocks;
-    return block < HUGE_PAGE ? block : block / HUGE_PAGE * HUGE_PAGE;
-}
-
-/* Slices that are no huge pages are of more blocks, so that most of these are in one slice. */
-static size_t blocks_of(size_t bytes, const struct hm_preload_choice *choice)
-{
-    if (choice->policy != HM_ALLOC_SPILL)
-        return BLOCKS;
-    return choice->fast_slices != 0 && bytes / HM_PLACE_SLICES < HUGE_PAGE ? PARTS * BLOCKS_OF_SLICE : PARTS;
-}
 
 static void *place_large(size_t alignment, size_t bytes, struct hm_preload_where where)
 {
@@ -46,8 +26,7 @@ static void *place_large(size_t alignment, size_t bytes, struct hm_preload_where
     if (bytes > HM_ALLOCATE_MOST || !hm_preload_choose(bytes, where, &choice))
         return NULL;
     const struct hm_place_slices fast = {choice.fast_slices, choice.fast_bytes};
-    const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes, blocks_of(bytes, &choice)),
-                                       .fast_share = choice.fast_share};
+    const struct hm_alloc_hint hint = hm_preload_hint(bytes, &choice);
     void *memory = hm_allocate(bytes, alignment, choice.policy, &hint, &fast, reason);
     if (choice.fast_bytes == 0)
         return memory;
@@ -169,20 +148,35 @@ static void *move(void *memory, size_t old_bytes, size_t bytes, struct hm_preloa
     hm_preload_count(was.is_marked, 0, was.fast_bytes);
     if (!moved)
         return NULL;
-    memcpy(moved, memory, old_bytes < bytes ? old_bytes : bytes);
+    hm_preload_copy_out(moved, memory, old_bytes < bytes ? old_bytes : bytes);
     release(memory);
     return moved;
 }
 
-/* realloc of placed memory. Where no other can be made, it stays if it is large enough. */
-static void *reallocate(void *memory, size_t placed, size_t bytes, struct hm_preload_where where)
+/* realloc of small placed memory. Where no other can be made, it stays if it is large enough. */
+static void *reallocate_small(void *memory, size_t placed, size_t bytes, struct hm_preload_where where)
 {
-    struct hm_allocated was = look(memory);
-    bool fits = bytes <= placed, is_worth_it = bytes >= placed / 2;
-    if (fits && is_worth_it && (was.bytes > 0 ? hm_preload_stays(&was, bytes, where) : hm_small_stays(memory, where)))
+    bool fits = bytes <= placed;
+    if (fits && bytes >= placed / 2 && hm_small_stays(memory, where))
         return memory;
     void *moved = move(memory, placed, bytes, where);
     return moved || !fits ? moved : memory;
+}
+
+/* realloc of large placed memory. It is in the wrong place rather than that there is none. */
+static void *reallocate(void *memory, size_t bytes, struct hm_preload_where where)
+{
+    struct hm_allocated was = look(memory);
+    bool is_small = bytes < HM_ALLOC_LEAST && bytes < was.bytes / 2;
+    enum hm_preload_how how = is_small ? HM_PRELOAD_MOVES : hm_preload_resized(&was, bytes, where);
+    void *resized = how == HM_PRELOAD_MOVES ? NULL : hm_preload_resize(memory, &was, bytes, how, where);
+    if (!resized && how == HM_PRELOAD_STAYS && bytes <= was.bytes)
+        return memory;
+    if (!resized)
+        resized = move(memory, was.bytes, bytes, where);
+    if (!resized)
+        resized = hm_preload_resize(memory, &was, bytes, HM_PRELOAD_STAYS, where);
+    return resized || bytes > was.bytes ? resized : memory;
 }
 
 PUBLIC void *realloc(void *memory, size_t bytes)
@@ -198,14 +192,15 @@ PUBLIC void *realloc(void *memory, size_t bytes)
         return NULL;
     }
     if (placed > 0)
-        return reallocate(memory, placed, bytes, ask(bytes, caller));
+        return hm_small_has(memory) ? reallocate_small(memory, placed, bytes, ask(bytes, caller))
+                                    : reallocate(memory, bytes, ask(bytes, caller));
     if (!hm_next_is_ready())
         return NULL;
     void *moved = place(1, bytes, false, caller);
     if (!moved)
         return hm_next.realloc(memory, bytes);
     size_t old_bytes = hm_next.malloc_usable_size(memory);
-    memcpy(moved, memory, old_bytes < bytes ? old_bytes : bytes);
+    hm_preload_copy_out(moved, memory, old_bytes < bytes ? old_bytes : bytes);
     hm_next.free(memory);
     return moved;
 }

@@ -81,10 +81,16 @@ struct hm_preload_choice {
  * the next library should serve it. May change errno. */
 bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_preload_choice *choice);
 
-/* May an allocation of HM_ALLOC_LEAST bytes or more, that was placed, stay what it is where realloc has this size for
- * it, and it is to be there? */
+/* What realloc does with an allocation of HM_ALLOC_LEAST bytes or more that was placed. */
+enum hm_preload_how {
+    HM_PRELOAD_STAYS, /* it stays where it is; only what is added gets a place */
+    HM_PRELOAD_ANEW,  /* it is placed as a new one, and what is in the wrong tier then is moved */
+    HM_PRELOAD_MOVES, /* it is copied to a new one */
+};
+
+/* The same, where it is to have this size, and to be there. */
 struct hm_allocated;
-bool hm_preload_stays(const struct hm_allocated *was, size_t bytes, struct hm_preload_where where);
+enum hm_preload_how hm_preload_resized(const struct hm_allocated *was, size_t bytes, struct hm_preload_where where);
 
 /* Of an allocation, which was marked or not, `now_bytes` of the fast tier are to be counted, no longer `counted_bytes`.
  */

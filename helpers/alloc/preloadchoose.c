@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include "allocate.h"
 #include "next.h"
 #include "preload.h"
 
@@ -39,12 +40,10 @@ bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_pr
 }
 
 /* Data does not move for a limit that it is somewhat below now. */
-bool hm_preload_stays(const struct hm_allocated *was, size_t bytes, struct hm_preload_where where)
+enum hm_preload_how hm_preload_resized(const struct hm_allocated *was, size_t bytes, struct hm_preload_where where)
 {
-    (void)was;
-    (void)bytes;
-    (void)where;
-    return true;
+    bool is_near = bytes <= was->bytes && bytes >= was->bytes / 2;
+    return where.tier != 0 || is_near ? HM_PRELOAD_STAYS : HM_PRELOAD_MOVES;
 }
 
 /* This library places nothing in the fast tier. */

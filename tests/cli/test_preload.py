@@ -98,6 +98,26 @@ def test_a_caller_can_be_named_by_its_address(probe):
     assert policies(preloaded(probe, HYBRIDMEM_ISOLATE_CALLERS=rule).stdout)["allocate_field"] == "default"
 
 
+@pytest.fixture(scope="module")
+def grower(tmp_path_factory):
+    program = tmp_path_factory.mktemp("grower") / "grower"
+    run("gcc", "-O1", "-Wall", "-fno-builtin", "-rdynamic", "-o", program, Path(__file__).parent / "realloc-probe.c")
+    return program
+
+
+@pytest.mark.parametrize("how", ["steps", "changed", "elsewhere", "forked"])
+def test_memory_that_realloc_makes_larger_is_never_there_twice(grower, how):
+    preloaded(grower, how, HYBRIDMEM_ISOLATE_CALLERS="fast=grow_elsewhere")
+
+
+@pytest.mark.parametrize("how", ["steps", "elsewhere"])
+def test_realloc_needs_no_more_addresses_than_without_the_library(grower, how):
+    """So many that 248 MiB cannot be there twice. Memory that a rule wants elsewhere then stays where it is."""
+    limited = ("sh", "-c", f"ulimit -v 330000 && exec {grower} {how}")
+    run(*limited)
+    preloaded(*limited, HYBRIDMEM_ISOLATE_CALLERS="fast=grow_elsewhere")
+
+
 @pytest.mark.parametrize(
     ("variable", "value"),
     [

@@ -131,6 +131,23 @@ def test_memory_that_is_given_back_leaves_room(tmp_path, probe):
     assert policies(done) == {"grown": FAST, "mapped": FAST}
 
 
+@pytest.mark.parametrize("fast", ["100%", "64M"])
+@pytest.mark.parametrize("is_sliced", [False, True])
+def test_memory_that_realloc_makes_larger_is_never_there_twice(tmp_path, fast, is_sliced):
+    """Whether all of it has the fast tier, a part, or some of its slices."""
+    grower = compiled(tmp_path / "grower", text=(HERE / "realloc-probe.c").read_text())
+    path = profile_of(grower, tmp_path / "grown.json", "steps")
+    slices = {
+        "step_bytes": None,
+        "extent_bytes": None,
+        "accesses": [100 * (number in {0, 9, 10}) for number in range(32)],
+    }
+    hot = {"reads": 300, "accesses": 300, "samples": 300, "slices": slices if is_sliced else None}
+    hot = changed(path, path, lambda site: site.update(hot, series=None))
+    assert "parts=" in guide(hot, grower, options=["--fast", fast, "--print"]).stdout or not is_sliced
+    assert guide(hot, grower, "steps", options=["--fast", fast]).stderr == ""
+
+
 def test_a_site_has_what_the_others_leave_and_no_more(tmp_path, probe, small):
     """Also after it was freed: those that come after it find their room."""
     path = profile_of(probe, tmp_path / "part.json", "part")

@@ -265,11 +265,11 @@ bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_pr
 }
 
 /* The recorder counts each realloc as a new allocation of the site that calls it. Slices are parts of one size. */
-bool hm_preload_stays(const struct hm_allocated *was, size_t bytes, struct hm_preload_where where)
+enum hm_preload_how hm_preload_resized(const struct hm_allocated *was, size_t bytes, struct hm_preload_where where)
 {
     if (where.tier == HM_GUIDE_SLOW || was->is_marked != (where.tier == HM_GUIDE_LIMITED))
-        return false;
-    return where.slices == HM_SLICES_ALL || bytes == was->bytes;
+        return HM_PRELOAD_MOVES;
+    return where.slices == HM_SLICES_ALL || bytes == was->bytes ? HM_PRELOAD_STAYS : HM_PRELOAD_ANEW;
 }
 
 void hm_preload_count(bool is_marked, size_t counted_bytes, size_t now_bytes)

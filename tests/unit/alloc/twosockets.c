@@ -2,8 +2,14 @@
 #include "twosockets.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
 
 #include "alloc/kernel.h"
 #include "alloc/layout.h"
@@ -47,6 +53,12 @@ int hm_kernel_free_bytes(int node, uint64_t *bytes)
     return 0;
 }
 
+static void advise(char *memory, size_t bytes, int advice)
+{
+    if (machine.has_real_runs)
+        assert_int_equal(madvise(memory, bytes, advice), 0);
+}
+
 int hm_kernel_prefer(void *memory, size_t bytes, int node)
 {
     if (machine.prefer_errno && machine.prefer_left-- == 0) {
@@ -61,13 +73,35 @@ int hm_kernel_prefer(void *memory, size_t bytes, int node)
         machine.call[machine.n_calls++].node = node;
     }
     pthread_mutex_unlock(&machine.lock);
+    advise(memory, bytes, node % 2 ? MADV_DONTDUMP : MADV_DODUMP);
     return 0;
+}
+
+int hm_kernel_move_to(void *memory, size_t bytes, int node)
+{
+    machine.n_moving_calls++;
+    return hm_kernel_prefer(memory, bytes, node);
+}
+
+void *hm_kernel_remap(void *memory, size_t bytes, size_t new_bytes, int flags, void *wanted)
+{
+    if (machine.remap_errno) {
+        errno = machine.remap_errno;
+        return MAP_FAILED;
+    }
+    return (void *)syscall(SYS_mremap, memory, bytes, new_bytes, flags, wanted);
+}
+
+bool hm_kernel_limits_addresses(void)
+{
+    return machine.limits_addresses;
 }
 
 int hm_kernel_default(void *memory, size_t bytes)
 {
     machine.default_memory = memory;
     machine.default_bytes = bytes;
+    advise(memory, bytes, MADV_DODUMP);
     errno = machine.default_errno;
     return errno ? -1 : 0;
 }
@@ -102,5 +136,7 @@ int twosockets_set_up(void **state)
     machine.allowed = "0-3";
     machine.prefer_errno = machine.default_errno = machine.where_errno = machine.map_errno = 0;
     machine.n_calls = machine.prefer_left = machine.default_bytes = 0;
+    machine.n_moving_calls = machine.remap_errno = 0;
+    machine.has_real_runs = machine.limits_addresses = false;
     return 0;
 }

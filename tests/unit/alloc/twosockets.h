@@ -6,6 +6,7 @@
 #define TWOSOCKETS_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,10 @@
 struct twosockets {
     uint64_t free_bytes[4];
     const char *allowed;
-    int prefer_errno, default_errno, where_errno, map_errno;
+    int prefer_errno, default_errno, where_errno, map_errno, remap_errno;
+    bool has_real_runs; /* the runs of one node and the next are two mappings, as where policies are real */
+    bool limits_addresses;
+    int n_moving_calls;   /* of hm_kernel_move_to */
     size_t prefer_left;   /* number of hm_kernel_prefer calls that succeed before the others fail with prefer_errno */
     size_t most_mappings; /* vm.max_map_count, which the library reads once; 0: 65530 */
     size_t n_calls;
