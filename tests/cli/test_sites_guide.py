@@ -7,11 +7,13 @@ import os
 import re
 import signal
 import subprocess
+from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
 import pytest
 from installed import LIBEXEC, PREFIX, helper, with_mounts
 from test_sites import MIB
+from test_sites_run import misfits
 
 HERE = Path(__file__).parent
 NODES = "fast=0@0 slow=0@0"
@@ -461,10 +463,11 @@ int main(void)
     assert guided_by_size(program, tmp_path, MIB).stdout == f"loaded {FAST}\n" * 3
 
 
-def test_a_static_program_runs_as_ever(tmp_path, profile):
-    path = compiled(tmp_path / "static", "-static", text="int main(void) { return 3; }\n")
-    done = guide(profile, path, status=3)
-    assert done.stderr == f"hybridmem sites guide: {path} is linked statically: it runs, and its memory is not guided\n"
+def test_programs_that_cannot_have_the_library_run_as_ever(tmp_path, profile):
+    for path, why in misfits(tmp_path):
+        done = guide(profile, path, status=3)
+        said = f"hybridmem sites guide: {path} {why}: it runs, and its memory is not guided\n"
+        assert fnmatch(done.stderr, said)
 
 
 def test_a_profile_of_another_build_is_refused(tmp_path, probe, profile):

@@ -8,9 +8,11 @@ import os
 import platform
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
+from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
 import pytest
@@ -342,15 +344,34 @@ def test_without_a_source(probe, run):
     assert len(by_peak(profile)) == CALLERS
 
 
-def test_a_static_program(tmp_path, run):
-    source = tmp_path / "static.c"
+def misfits(folder):
+    """Programs that return 3 and cannot have our libraries, and why. The other loader is a copy of the usual one."""
+    source = folder / "misfit.c"
     source.write_text("int main(void) { return 3; }\n")
-    path = tmp_path / "static"
-    subprocess.run(["gcc", "-static", "-o", path, source], check=True)
-    profile, done = run(path, status=3)
-    said = "is linked statically: its allocations cannot be seen, and are not in the profile"
-    assert done.stderr == f"hybridmem sites run: {path} {said}\n"
-    assert profile["sites"] == [] and profile["processes"] == 0
+    found = subprocess.run(["readelf", "-l", "/bin/sh"], capture_output=True, text=True, check=True).stdout
+    loader = folder / "ld.so"
+    shutil.copy(re.search(r"interpreter: (.+)]", found)[1], loader)
+    for name, option, why in (
+        ("static", "-static", "is linked statically"),
+        (
+            "other",
+            f"-Wl,--dynamic-linker={loader}",
+            f"starts by another loader than hybridmem ({loader}), and so with another libc",
+        ),
+        ("asan", "-fsanitize=address", r"is linked with libasan.so.*, which has to be the first library"),
+    ):
+        path = folder / name
+        subprocess.run(["gcc", option, "-o", path, source], check=True)
+        yield path, why
+
+
+def test_programs_that_cannot_have_the_library(tmp_path, run):
+    for path, why in misfits(tmp_path):
+        profile, done = run(path, status=3)
+        said = f"hybridmem sites run: {path} {why}: its allocations cannot be seen, and are not in the profile\n"
+        assert fnmatch(done.stderr, said)
+        assert profile["sites"] == [] and profile["processes"] == 0
+        assert fnmatch(profile["sampling"]["why"], f"the program {why}")
 
 
 def test_what_cannot_be_run_leaves_the_old_profile(tmp_path, probe):

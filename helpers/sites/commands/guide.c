@@ -13,18 +13,18 @@
 
 #include "cli/trace/program.h"
 #include "commands.h"
+#include "fit.h"
 #include "online.h"
 #include "run.h"
 #include "sites/guide/choose.h"
 #include "sites/guide/enter.h"
-#include "sites/profile/buildid.h"
 #include "sites/store/store.h"
 #include "stale.h"
 
 struct work {
     struct hm_sites_guide options;
     struct hm_guide_choice choice;
-    struct hm_buildid_file executable;
+    struct hm_sites_fit fit;
     struct hm_stale stale; /* no site: the profile is of this build, and of these libraries */
     char path[PATH_MAX];
 };
@@ -50,10 +50,10 @@ int hm_sites_guide_nodes(struct hm_sites_guide *options, struct hm_error *error)
 }
 
 /* Is the profile one of this program? A script has no build-id, and may start the program. */
-static int check_build(const struct work *work, const struct hm_profile *profile, bool is_elf, struct hm_error *error)
+static int check_build(const struct work *work, const struct hm_profile *profile, struct hm_error *error)
 {
-    const char *build_id = work->executable.build_id, *way = work->options.prints ? "" : ", or use --any-build";
-    if (work->options.any_build || !is_elf)
+    const char *build_id = work->fit.build_id, *way = work->options.prints ? "" : ", or use --any-build";
+    if (work->options.any_build || !work->fit.is_elf)
         return 0;
     if (!build_id[0])
         return hm_fail(error, ENODATA,
@@ -126,14 +126,14 @@ static int find_profile(struct work *work, struct hm_error *error)
     char shared[HM_CONFIG_PATH_MAX] = "";
     if (options->profile)
         return 0;
-    if (!work->executable.build_id[0])
+    if (!work->fit.build_id[0])
         return hm_fail(error, ENODATA, "%s has no build-id, by which its profile could be found: name one", work->path);
     if (options->shared)
         snprintf(shared, sizeof(shared), "%s", options->shared);
     else if (hm_sites_shared(shared, error) < 0)
         return -1;
     options->profile = options->found;
-    if (hm_store_find(shared, work->executable.build_id, options->found, error) == 0)
+    if (hm_store_find(shared, work->fit.build_id, options->found, error) == 0)
         return 0;
     return find_other_build(work, shared, error);
 }
@@ -142,7 +142,7 @@ static int find_profile(struct work *work, struct hm_error *error)
  * them. Returns 0, or -1 with a text. */
 static int translate(struct work *work, struct hm_profile *profile, bool is_stale, struct hm_error *error)
 {
-    char *build_id = strdup(work->executable.build_id);
+    char *build_id = strdup(work->fit.build_id);
     if (!build_id || hm_stale_translate(profile, work->path, &work->stale) < 0) {
         free(build_id);
         return hm_fail(error, ENOMEM, "out of memory");
@@ -156,15 +156,15 @@ static int translate(struct work *work, struct hm_profile *profile, bool is_stal
 }
 
 /* A script has no build-id, and a program without one is refused. */
-static bool is_stale(const struct work *work, const struct hm_profile *profile, bool is_elf)
+static bool is_stale(const struct work *work, const struct hm_profile *profile)
 {
-    const char *build_id = work->executable.build_id;
-    return work->options.takes_stale && is_elf && build_id[0] && profile->build_id &&
+    const char *build_id = work->fit.build_id;
+    return work->options.takes_stale && work->fit.is_elf && build_id[0] && profile->build_id &&
            strcmp(profile->build_id, build_id) != 0;
 }
 
 /* Chooses the sites, and makes all that the program needs to be guided. Returns 0, or -1 with a text. */
-static int prepare(struct work *work, bool is_elf, struct hm_error *error)
+static int prepare(struct work *work, struct hm_error *error)
 {
     const struct hm_sites_guide *options = &work->options;
     struct hm_profile *profile = find_profile(work, error) == 0 ? hm_profile_read(options->profile, error) : NULL;
@@ -173,9 +173,9 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
     work->choice.has_arenas = HM_ARENAS;
     work->choice.packer = options->choice.packer;
     work->choice.capacity_bytes = hm_sites_capacity(&options->choice, profile);
-    bool other = is_stale(work, profile, is_elf);
-    int status = other ? 0 : check_build(work, profile, is_elf, error);
-    if (status == 0 && is_elf && !work->options.any_build)
+    bool other = is_stale(work, profile);
+    int status = other ? 0 : check_build(work, profile, error);
+    if (status == 0 && work->fit.is_elf && !work->options.any_build)
         status = translate(work, profile, other, error);
     if (status == 0)
         status = hm_sites_guide_nodes(&work->options, error);
@@ -194,14 +194,15 @@ static int run(struct work *work, struct hm_error *error)
     const struct hm_sites_guide *options = &work->options;
     if (hm_program_find(options->program[0], work->path, error) != 0)
         return errno == ENOENT ? HM_SITES_RUN_NOT_FOUND : HM_SITES_RUN_CANNOT_RUN;
-    bool is_elf = hm_buildid_look(work->path, &work->executable, NULL) == 0;
-    if (is_elf && !work->executable.is_dynamic)
-        fprintf(stderr, HM_SITES_GUIDE ": %s is linked statically: it runs, and its memory is not guided\n",
-                options->program[0]);
-    else if (!is_elf && !options->profile && options->prints) /* a job's script is one, and its steps are guided */
+    hm_sites_fit(work->path, false, &work->fit);
+    if (work->fit.why[0])
+        fprintf(stderr, HM_SITES_GUIDE ": %s %s: it runs, and its memory is not guided\n", options->program[0],
+                work->fit.why);
+    else if (!work->fit.is_elf && !options->profile &&
+             options->prints) /* a job's script is one, and its steps are guided */
         fprintf(stderr, HM_SITES_GUIDE ": %s is a script, and has no profile of its own: its memory is not guided\n",
                 options->program[0]);
-    else if (prepare(work, is_elf, error) != 0)
+    else if (prepare(work, error) != 0)
         return HM_SITES_RUN_FAILED;
     if (options->prints)
         return 0;

@@ -95,7 +95,7 @@ static int keep(struct work *work, struct hm_error *error)
         hm_fail(error, ENODATA, "%s was not seen: it did not load the library that notes allocations",
                 work->program[0]);
     else
-        status = hm_sites_keep(profile, watching->executable.build_id, work->name, error);
+        status = hm_sites_keep(profile, watching->fit.build_id, work->name, error);
     hm_profile_free(profile);
     return status;
 }
@@ -135,19 +135,14 @@ static int record(struct work *work, int process, const char *path)
 static int prepare(struct work *work, char path[PATH_MAX], struct hm_error *error)
 {
     struct hm_watching *watching = &work->watching;
-    const struct hm_buildid_file *executable = &watching->executable;
-    const char *name = work->program[0];
-    if (hm_program_find(name, watching->path, error) != 0)
+    const struct hm_sites_fit *fit = &watching->fit;
+    if (hm_program_find(work->program[0], watching->path, error) != 0)
         return -1;
-    if (hm_buildid_look(watching->path, &watching->executable, NULL) != 0)
-        return hm_fail(error, ENOEXEC,
-                       "%s is no program with a build-id, as a script has none: what it starts by srun is profiled",
-                       name);
-    if (!executable->is_dynamic)
-        return hm_fail(error, ENOEXEC, "%s is linked statically: its allocations cannot be seen", name);
-    if (!executable->build_id[0])
-        return hm_fail(error, ENODATA, "%s has no build-id: link it with -Wl,--build-id", name);
-    return hm_sites_can_keep(executable->build_id, work->name, path, error);
+    hm_sites_fit(watching->path, true, &watching->fit);
+    if (fit->why[0])
+        return hm_fail(error, ENOEXEC, "%s %s%s", work->program[0], fit->why,
+                       fit->preloadable == HM_PRELOADABLE ? "" : ": its allocations cannot be seen");
+    return hm_sites_can_keep(fit->build_id, work->name, path, error);
 }
 
 static void begin(struct work *work, struct hm_error *error)

@@ -29,16 +29,14 @@ static void tell(const struct work *work, const char *text)
     fprintf(stderr, "%s: %s %s\n", work->options.command, work->options.program[0], text);
 }
 
-/* Puts the library into the environment that the program gets, before others that are there. */
+/* A program that would break runs without the library, and so does all that it starts. */
 static int set_environment(const struct work *work, struct hm_error *error)
 {
-    const char *others = getenv("LD_PRELOAD");
-    char *preload = NULL;
-    int status = asprintf(&preload, "%s%s%s", hm_sites_library(), others && *others ? ":" : "", others ? others : "");
-    if (status >= 0)
-        status = setenv("LD_PRELOAD", preload, 1) == 0 ? setenv(HM_SITES_FOLDER, work->watching.watch.folder, 1) : -1;
-    free(status >= 0 ? preload : NULL);
-    return status == 0 ? 0 : hm_fail(error, ENOMEM, "out of memory");
+    if (work->watching.fit.preloadable == HM_PRELOADABLE_BREAKS)
+        return 0;
+    if (hm_preloadable_put(hm_sites_library(), error) != 0)
+        return -1;
+    return setenv(HM_SITES_FOLDER, work->watching.watch.folder, 1) == 0 ? 0 : hm_fail(error, ENOMEM, "out of memory");
 }
 
 /* Follows the program to its end. Processes that it leaves behind are not waited for. */
@@ -62,14 +60,11 @@ static void follow(struct work *work)
 /* Says in one line why there is nothing in the profile, where that is so. */
 static void explain(const struct work *work, const struct hm_profile *profile)
 {
-    const struct hm_buildid_file *executable = &work->watching.executable;
     if (hm_watch_is_torn()) {
         tell(work, "has cut off the recording: the profile has only a part of what it did");
         return;
     }
-    if (profile->processes == 0 && !executable->build_id[0] && !executable->is_dynamic)
-        return; /* said before it was started */
-    if (profile->processes == 0 && executable->is_dynamic)
+    if (profile->processes == 0 && !work->watching.fit.why[0]) /* else it was said before it was started */
         tell(work, "was not seen: it did not load the library that notes allocations, as a program with rights of "
                    "others does not");
     else if (profile->processes > 0 && profile->n_sites == 0)
@@ -131,9 +126,10 @@ static int run(struct work *work, struct hm_error *error)
         return HM_SITES_RUN_FAILED;
     if (hm_program_find(options->program[0], watching->path, error) != 0)
         return errno == ENOENT ? HM_SITES_RUN_NOT_FOUND : HM_SITES_RUN_CANNOT_RUN;
-    bool is_elf = hm_buildid_look(watching->path, &watching->executable, NULL) == 0;
-    if (is_elf && !watching->executable.is_dynamic)
-        tell(work, "is linked statically: its allocations cannot be seen, and are not in the profile");
+    hm_sites_fit(watching->path, false, &watching->fit);
+    if (watching->fit.why[0])
+        fprintf(stderr, "%s: %s %s: its allocations cannot be seen, and are not in the profile\n", options->command,
+                options->program[0], watching->fit.why);
     if (options->online) /* before the table is made, which is a part of our memory */
         (void)hm_guide_set_policy(&options->online->layout, false, NULL);
     if (hm_watching_open(watching, options->least_bytes, error) != 0 || set_environment(work, error) != 0)

@@ -73,6 +73,15 @@ static char *join(char *const *words)
     return NULL;
 }
 
+/* Why there are no samples, or not those of the best source. NULL: nothing is to be said, or there is no memory. */
+static char *why_of(const struct hm_watching *watching, bool is_seen)
+{
+    char *text = NULL;
+    if (!is_seen && watching->fit.why[0])
+        return asprintf(&text, "the program %s", watching->fit.why) < 0 ? NULL : text;
+    return watching->sampler.why[0] ? strdup(watching->sampler.why) : NULL;
+}
+
 /* Fills in what the recording does not know. Returns 0, or -1. */
 static int describe(const struct hm_watching *watching, char *const *words, struct hm_profile *profile)
 {
@@ -81,9 +90,9 @@ static int describe(const struct hm_watching *watching, char *const *words, stru
     profile->command = join(words);
     profile->program = strdup(watching->path);
     profile->start = strdup(hm_moment_format(watching->start, moment));
-    profile->build_id = watching->executable.build_id[0] ? strdup(watching->executable.build_id) : NULL;
+    profile->build_id = watching->fit.build_id[0] ? strdup(watching->fit.build_id) : NULL;
     profile->source = sampler->state.name[0] ? strdup(sampler->state.name) : NULL;
-    profile->why = sampler->why[0] ? strdup(sampler->why) : NULL;
+    profile->why = why_of(watching, profile->processes > 0);
     profile->unit = sampler->state.is_time ? 0 : sampler->state.unit;
     profile->lost = sampler->state.lost;
     return profile->command && profile->program && profile->start ? 0 : -1;

@@ -7,9 +7,9 @@
 #include <limits.h>
 #include <time.h>
 
+#include "fit.h"
 #include "series.h"
 #include "sites/online/online.h"
-#include "sites/profile/buildid.h"
 #include "sites/record/sampler.h"
 
 #define HM_WATCHING_LOOK_MS 20 /* between two looks at small allocations, new processes and new threads */
@@ -18,8 +18,8 @@
 #define HM_WATCHING_LEAST 4096
 
 struct hm_watching {
-    char path[PATH_MAX]; /* of the program; set by the caller */
-    struct hm_buildid_file executable;
+    char path[PATH_MAX];     /* of the program; set by the caller */
+    struct hm_sites_fit fit; /* set by the caller */
     struct hm_watch watch;
     struct hm_watch_resident resident;
     struct hm_series *series;

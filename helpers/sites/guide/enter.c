@@ -2,23 +2,19 @@
 #include "enter.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/installed.h"
+#include "base/preloadable.h"
 #include "core/apply/policy.h"
 
 static int set_environment(const struct hm_guide_table *table, struct hm_error *error)
 {
     static char text[HM_GUIDE_TEXT];
-    const char *others = getenv("LD_PRELOAD");
-    char *preload = NULL;
     hm_guide_format(table, text);
-    int status = asprintf(&preload, "%s%s%s", hm_guide_library(), others && *others ? ":" : "", others ? others : "");
-    if (status >= 0)
-        status = setenv("LD_PRELOAD", preload, 1) == 0 ? setenv(HM_GUIDE_TABLE, text, 1) : -1;
-    free(status >= 0 ? preload : NULL);
-    return status == 0 ? 0 : hm_fail(error, ENOMEM, "out of memory");
+    if (hm_preloadable_put(hm_guide_library(), error) != 0)
+        return -1;
+    return setenv(HM_GUIDE_TABLE, text, 1) == 0 ? 0 : hm_fail(error, ENOMEM, "out of memory");
 }
 
 int hm_guide_set_policy(const struct hm_layout *layout, bool is_fast, struct hm_error *error)

@@ -68,11 +68,11 @@ static int take_repetitions(void *data, const char *text, struct hm_error *error
 
 int hm_mbi_find_program(const char *name, char path[PATH_MAX], char **build_id, struct hm_error *error)
 {
-    struct hm_buildid_file file;
+    char text[HM_BUILDID_TEXT];
     if (hm_program_find(name, path, error) != 0)
         return -1;
-    bool is_elf = hm_buildid_look(path, &file, NULL) == 0;
-    *build_id = is_elf && file.build_id[0] ? strdup(file.build_id) : NULL;
+    bool is_elf = hm_buildid_look(path, text, NULL) == 0;
+    *build_id = is_elf && text[0] ? strdup(text) : NULL;
     if (!is_elf || *build_id)
         return 0;
     return hm_fail(error, ENODATA,

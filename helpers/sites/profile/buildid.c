@@ -59,18 +59,18 @@ static int read_at(int fd, void *out, size_t length, uint64_t offset)
     return -1;
 }
 
-static void look_at_notes(int fd, const ElfW(Phdr) * header, struct hm_buildid_file *file)
+static void look_at_notes(int fd, const ElfW(Phdr) * header, char text[HM_BUILDID_TEXT])
 {
     char notes[MOST_NOTES];
     unsigned char id[HM_BUILDID_MOST] = {0};
     size_t length = header->p_filesz < sizeof(notes) ? header->p_filesz : sizeof(notes);
-    if (file->build_id[0] || read_at(fd, notes, length, header->p_offset) < 0)
+    if (text[0] || read_at(fd, notes, length, header->p_offset) < 0)
         return;
-    hm_buildid_text(id, hm_buildid_in_notes(notes, length, id), file->build_id);
+    hm_buildid_text(id, hm_buildid_in_notes(notes, length, id), text);
 }
 
 /* Returns 0, or -1 with errno. */
-static int look(int fd, struct hm_buildid_file *file)
+static int look(int fd, char text[HM_BUILDID_TEXT])
 {
     ElfW(Ehdr) elf;
     ElfW(Phdr) header;
@@ -85,21 +85,19 @@ static int look(int fd, struct hm_buildid_file *file)
     for (unsigned i = 0; i < elf.e_phnum && i < MOST_HEADERS; i++) {
         if (read_at(fd, &header, sizeof(header), elf.e_phoff + i * sizeof(header)) < 0)
             return -1;
-        if (header.p_type == PT_INTERP)
-            file->is_dynamic = 1;
-        else if (header.p_type == PT_NOTE)
-            look_at_notes(fd, &header, file);
+        if (header.p_type == PT_NOTE)
+            look_at_notes(fd, &header, text);
     }
     return 0;
 }
 
-int hm_buildid_look(const char *path, struct hm_buildid_file *file, struct hm_error *error)
+int hm_buildid_look(const char *path, char text[HM_BUILDID_TEXT], struct hm_error *error)
 {
-    *file = (struct hm_buildid_file){.build_id = ""};
+    text[0] = '\0';
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return hm_fail_errno(error, "%s", path);
-    int result = look(fd, file), number = errno;
+    int result = look(fd, text), number = errno;
     close(fd);
     if (result == 0)
         return 0;
@@ -108,9 +106,7 @@ int hm_buildid_look(const char *path, struct hm_buildid_file *file, struct hm_er
 
 int hm_buildid_of_file(const char *path, char text[HM_BUILDID_TEXT], struct hm_error *error)
 {
-    struct hm_buildid_file file;
-    if (hm_buildid_look(path, &file, error) < 0)
+    if (hm_buildid_look(path, text, error) < 0)
         return -1;
-    memcpy(text, file.build_id, HM_BUILDID_TEXT);
     return text[0] ? 0 : hm_fail(error, ENODATA, "%s has no build-id: link it with -Wl,--build-id", path);
 }

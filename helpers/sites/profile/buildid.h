@@ -19,14 +19,9 @@ size_t hm_buildid_in_notes(const void *notes, size_t length, unsigned char id[HM
 /* Writes hexadecimal digits. Pure. */
 void hm_buildid_text(const unsigned char *id, size_t length, char text[HM_BUILDID_TEXT]);
 
-/* What an ELF file of this machine says of itself. */
-struct hm_buildid_file {
-    char build_id[HM_BUILDID_TEXT]; /* "": it has none */
-    int is_dynamic;                 /* it is started by the loader, which knows LD_PRELOAD */
-};
-
-/* Looks at a file. Returns 0, or -1 with errno and a text (ENOEXEC: it is no ELF file of this machine). */
-int hm_buildid_look(const char *path, struct hm_buildid_file *file, struct hm_error *error);
+/* Looks for the build-id of a file; "": it has none. Returns 0, or -1 with errno and a text (ENOEXEC: it is no ELF file
+ * of this machine). */
+int hm_buildid_look(const char *path, char text[HM_BUILDID_TEXT], struct hm_error *error);
 /* The build-id of a file. Returns 0, or -1 with a text (ENODATA: it has none). */
 int hm_buildid_of_file(const char *path, char text[HM_BUILDID_TEXT], struct hm_error *error);
 
