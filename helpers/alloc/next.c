@@ -48,6 +48,20 @@ size_t hm_arena_bytes(const void *memory)
 /* dlsym returns functions as void *, as POSIX allows. */
 #define FIND(name) (*(void **)(&hm_next.name) = dlsym(RTLD_NEXT, #name))
 
+/* A library may have malloc, calloc, realloc and free alone, as glibc's manual allows: all else is then libc's. */
+static bool is_of_one_library(const void *one, const void *other)
+{
+    Dl_info info, of_other;
+    return dladdr(one, &info) && dladdr(other, &of_other) && info.dli_fbase == of_other.dli_fbase;
+}
+
+/* dlsym's functions are void * here again. */
+static bool knows_sizes(void)
+{
+    return is_of_one_library((const void *)(uintptr_t)hm_next.malloc,
+                             (const void *)(uintptr_t)hm_next.malloc_usable_size);
+}
+
 bool hm_next_is_ready(void)
 {
     static _Thread_local bool is_looking;
@@ -59,6 +73,7 @@ bool hm_next_is_ready(void)
     is_looking = true;
     bool is_found = FIND(malloc) && FIND(calloc) && FIND(realloc) && FIND(free) && FIND(memalign) &&
                     FIND(aligned_alloc) && FIND(posix_memalign) && FIND(malloc_usable_size);
+    hm_next.knows_sizes = is_found && knows_sizes();
     is_looking = false;
     if (!is_found) {
         static const char before[] = "hybridmem: no other malloc was found: ", after[] = " cannot be used here\n";

@@ -19,6 +19,7 @@ struct hm_next {
     void *(*aligned_alloc)(size_t, size_t);
     int (*posix_memalign)(void **, size_t, size_t);
     size_t (*malloc_usable_size)(void *);
+    bool knows_sizes; /* malloc_usable_size is of the library that malloc is of, and so may be asked of its memory */
 };
 
 extern struct hm_next hm_next;

@@ -36,13 +36,13 @@ static void *place_large(size_t alignment, size_t bytes, struct hm_preload_where
     return memory;
 }
 
-/* Where an allocation is to be. One of no bytes is left to the next library, as others mean different things by it.
- * `caller` is the return address of malloc. */
+/* Where an allocation is to be. One of no bytes is left to the next library, as others mean different things by it; so
+ * are all where realloc could not ask how much there is to be moved. `caller` is the return address of malloc. */
 static struct hm_preload_where ask(size_t bytes, const void *caller)
 {
     struct hm_preload_where where = {0};
     int number = errno;
-    if (bytes > 0 && hm_next_is_ready())
+    if (bytes > 0 && hm_next_is_ready() && hm_next.knows_sizes)
         where = hm_preload_where(bytes, caller);
     errno = number;
     return where;

@@ -251,6 +251,31 @@ def test_setuid_programs_and_what_they_start_are_without_the_library(tmp_path):
     assert preloaded(program).stdout == "not loaded\nnone\n"
 
 
+def with_own_malloc(folder):
+    """A program that is linked with a malloc without malloc_usable_size (own-malloc.c)."""
+    source, library = Path(__file__).parent / "own-malloc.c", folder / "libown.so"
+    run("gcc", "-O1", "-Wall", "-fno-builtin", "-shared", "-fPIC", "-o", library, source)
+    text = """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+    char *large = malloc(200000), *grows = strcpy(malloc(8), "grows");
+    memset(large, 1, 200000);
+    grows = realloc(grows, 300000);
+    puts(grows);
+    free(grows);
+    free(large);
+    return 0;
+}
+"""
+    return compiled(folder, "own", text, "-Wl,--no-as-needed", library, f"-Wl,-rpath,{folder}")
+
+
+def test_a_malloc_that_tells_no_sizes(tmp_path):
+    assert preloaded(with_own_malloc(tmp_path), size="128K").stdout == "grows\n"
+
+
 def test_static_programs_are_left_alone(tmp_path):
     text = "#include <stdlib.h>\nint main(void) { char *p = malloc(1 << 25); return !p; }\n"
     assert preloaded(compiled(tmp_path, "static", text, "-static")).stderr == ""

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from installed import LEAKS, LIBEXEC, PREFIX, helper, with_mounts
+from test_preload import with_own_malloc
 from test_sites import MIB, VALIDATOR
 
 HERE = Path(__file__).parent
@@ -304,6 +305,12 @@ def test_the_exit_status_is_the_programs(probe, run):
     )
     assert run(probe, "abort", status=-signal.SIGABRT)[0]["exit_code"] == 128 + signal.SIGABRT
     assert by_peak(run(probe, "abort", status=-signal.SIGABRT)[0])[3]["allocations"] == 1
+
+
+def test_a_malloc_that_tells_no_sizes(tmp_path, run):
+    """Libc is not asked for the sizes of another's memory. What the library maps is seen."""
+    profile, done = run(with_own_malloc(tmp_path))
+    assert done.stdout == "grows\n" and by_peak(profile).keys() == {64}
 
 
 def test_input_and_output_are_the_programs(run):

@@ -48,6 +48,12 @@ static bool begin_note(void)
     return hm_notes_are_on() && hm_notes_enter();
 }
 
+/* The same for allocations, whose sizes the next library has to tell. */
+static bool begin_block(void)
+{
+    return hm_next.knows_sizes && begin_note();
+}
+
 /* What is small is counted without a call that could set errno: to save it would take a sixth of the time. */
 static void add(const void *memory, size_t bytes, const void *caller)
 {
@@ -80,7 +86,7 @@ static void drop(const void *memory, size_t usable)
 /* What all functions do that allocate: CALL is the next one's. */
 #define NOTED(call, bytes)                                                                                             \
     ({                                                                                                                 \
-        bool is_noted = begin_note();                                                                                  \
+        bool is_noted = begin_block();                                                                                 \
         void *got = (call);                                                                                            \
         if (is_noted) {                                                                                                \
             add(got, (bytes), CALLER);                                                                                 \
@@ -118,7 +124,7 @@ PUBLIC int posix_memalign(void **memory, size_t alignment, size_t bytes)
 {
     if (!hm_next_is_ready())
         return ENOMEM;
-    bool is_noted = begin_note();
+    bool is_noted = begin_block();
     int status = hm_next.posix_memalign(memory, alignment, bytes);
     if (is_noted) {
         add(status == 0 ? *memory : NULL, bytes, CALLER);
@@ -131,7 +137,7 @@ PUBLIC void free(void *memory)
 {
     if (!memory || hm_arena_has(memory) || !hm_next_is_ready())
         return;
-    bool is_noted = begin_note();
+    bool is_noted = begin_block();
     if (is_noted)
         drop(memory, hm_next.malloc_usable_size(memory));
     hm_next.free(memory);
@@ -164,7 +170,7 @@ PUBLIC void *realloc(void *memory, size_t bytes)
     }
     if (!hm_next_is_ready())
         return memory ? NULL : hm_arena_take(bytes);
-    if (!begin_note())
+    if (!begin_block())
         return hm_next.realloc(memory, bytes);
     moved = noted_realloc(memory, bytes, CALLER);
     hm_notes_leave();
