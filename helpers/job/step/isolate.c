@@ -2,14 +2,18 @@
 #include "isolate.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/installed.h"
+#include "base/preloadable.h"
 
 #define PRELOAD "LD_PRELOAD"
 #define SEPARATORS ": "
 #define NODES_TEXT 1024
+#define SHOWN 120   /* bytes of a program's name */
 #define VALUE 32768 /* longest LD_PRELOAD that is handled, in bytes; Linux allows 128 KiB */
 
 char *hm_isolate_strip(char *value, const char *library)
@@ -111,6 +115,34 @@ static int enter(const struct hm_environment *environment, const char *library, 
     if (set(environment, HM_ISOLATE_JOB, job, error) != 0 || set(environment, variable, text, error) != 0)
         return -1;
     return set(environment, PRELOAD, value, error);
+}
+
+/* Looks for a name without a slash, as Slurm does. Returns whether the path is that of a program. */
+static bool find_in_path(const struct hm_environment *environment, const char *name, char path[PATH_MAX])
+{
+    static char folders[VALUE];
+    if (environment->get(environment->data, "PATH", folders, sizeof(folders)) != 0)
+        return false;
+    for (const char *at = folders; *at; at += *at == ':') {
+        int length = (int)strcspn(at, ":");
+        int needed = snprintf(path, PATH_MAX, "%.*s/%s", length > 0 ? length : 1, length > 0 ? at : ".", name);
+        if (needed < PATH_MAX && access(path, X_OK) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+bool hm_isolate_breaks(const struct hm_environment *environment, struct hm_error *error)
+{
+    const char *name = environment->words ? environment->words[0] : NULL;
+    char found[PATH_MAX], why[HM_PRELOADABLE_WHY];
+    if (!name || (!strchr(name, '/') && !find_in_path(environment, name, found)))
+        return false;
+    if (hm_preloadable(strchr(name, '/') ? name : found, why) != HM_PRELOADABLE_BREAKS)
+        return false;
+    hm_fail(error, ENOEXEC, "%.*s %s: it runs, and its memory starts where Linux places it", SHOWN, name, why);
+    return true;
 }
 
 int hm_isolate_enter(const struct hm_environment *environment, const struct hm_plan *plan,

@@ -32,6 +32,12 @@ struct hm_environment {
 /* Removes what hm_isolate_enter has set in this environment for another step or job. Returns 0, or -1 with a text. */
 int hm_isolate_leave(const struct hm_environment *environment, struct hm_error *error);
 
+/*
+ * Would the task's program end at its start with a library before it? Then `error` says so, and why. A program that
+ * is not found is left to Slurm. Guided and profiled tasks have their answer from hybridmem-sites.
+ */
+bool hm_isolate_breaks(const struct hm_environment *environment, struct hm_error *error);
+
 /* Sets the environment of a task with this plan. Returns 0, or -1 with a text. */
 int hm_isolate_enter(const struct hm_environment *environment, const struct hm_plan *plan,
                      const struct hm_topology *topology, uint32_t job_id, struct hm_error *error);

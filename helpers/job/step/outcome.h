@@ -14,7 +14,8 @@
 #define HM_OUTCOME_RECORDERS 1024 /* recorders for whom the end of a step waits; more tasks than a node has CPUs */
 
 struct hm_outcome {
-    /* 1: a task has said this, in a line or (`said_outside`) in `outside`; the others do not repeat it */
+    /* 1: a task has said this, in a line or (`said_outside`) in `outside`; the others do not repeat it.
+     * `said_unguided`: a task is without the library of guided or of isolate */
     uint32_t said_refusal, said_binding, said_outside, said_unguided;
     uint32_t is_outside; /* 1: a task is not in the job's resctrl group, and `outside` says why */
     char outside[HM_WARNING];

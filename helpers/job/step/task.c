@@ -51,9 +51,16 @@ static int apply(const struct hm_step *step, struct hm_outcome *outcome, struct 
     hm_outcome_keep_plan(outcome, plan);
     if (hm_policy_apply(plan, error) != 0)
         return -1;
-    return hm_request_wants(&plan->request, HM_WANTS_PRELOAD)
-               ? hm_isolate_enter(environment, plan, &step->tiers.topology, step->job_id, error)
-               : 0;
+    if (!hm_request_wants(&plan->request, HM_WANTS_PRELOAD))
+        return 0;
+    if (!hm_isolate_breaks(environment, error))
+        return hm_isolate_enter(environment, plan, &step->tiers.topology, step->job_id, error);
+    if (hm_outcome_is_first(outcome ? &outcome->said_unguided : NULL)) {
+        hm_outcome_warn(outcome, "%s", error->text);
+        if (!hm_step_is_script(step->step_id))
+            hm_task_say(error->text);
+    }
+    return 0;
 }
 
 void hm_task_mount(struct hm_step *step)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests what isolate sets in a task's environment, and how it is removed. */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/installed.h"
+#include "base/preloadable.h"
 #include "fakeenvironment.h"
 #include "unit/lib/planrow.h"
 #include "unit/lib/rows.h"
@@ -164,6 +166,49 @@ static void test_what_cannot_be_set_is_said(void **state)
     assert_int_equal(hm_isolate_leave(fake_environment(), &error), -1);
 }
 
+static char looked_at[PATH_MAX];
+
+enum hm_preloadable __wrap_hm_preloadable(const char *path, char why[HM_PRELOADABLE_WHY]);
+enum hm_preloadable __wrap_hm_preloadable(const char *path, char why[HM_PRELOADABLE_WHY])
+{
+    snprintf(looked_at, sizeof(looked_at), "%s", path);
+    bool breaks = strcmp(path, "/bin/sh") == 0;
+    snprintf(why, HM_PRELOADABLE_WHY, "%s", breaks ? "has another libc" : "");
+    return breaks ? HM_PRELOADABLE_BREAKS : HM_PRELOADABLE;
+}
+
+/* The program is looked for as Slurm does. */
+static void test_a_program_that_the_library_would_break(void **state)
+{
+    static const struct {
+        const char *name, *path, *looked_at;
+        bool breaks;
+    } rows[] = {
+        {"/bin/sh", NULL, "/bin/sh", true},
+        {"sh", "/none:/bin:/usr/bin", "/bin/sh", true},
+        {"./sh", "/bin", "./sh", false},
+        {"env", "/none:/usr/bin", "/usr/bin/env", false},
+        {"no-such-program", "/bin", "", false},
+        {"sh", NULL, "", false},
+        {"sh", "", "", false},
+        {NULL, "/bin", "", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char name[32], *words[] = {name, NULL};
+        struct hm_environment environment = *fake_environment();
+        fake_environment_clear();
+        looked_at[0] = error.text[0] = '\0';
+        if (rows[i].path)
+            fake_environment_put("PATH", rows[i].path);
+        snprintf(name, sizeof(name), "%s", rows[i].name ? rows[i].name : "");
+        environment.words = rows[i].name ? words : NULL;
+        assert_int_equal(hm_isolate_breaks(&environment, &error), rows[i].breaks);
+        assert_string_equal(looked_at, rows[i].looked_at);
+        assert_int_equal(rows[i].breaks, strstr(error.text, "sh has another libc: it runs, and ") != NULL);
+    }
+}
+
 static void test_nodes(void **state)
 {
     (void)state;
@@ -190,6 +235,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_profiled_task_is_told_the_folder_of_its_recording, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_the_user_set_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_set_is_said, set_up, tear_down),
+        cmocka_unit_test(test_a_program_that_the_library_would_break),
         cmocka_unit_test_setup_teardown(test_nodes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
