@@ -292,10 +292,19 @@ static void damaged()
     auto page = reinterpret_cast<uintptr_t>(map(8192)), code = reinterpret_cast<uintptr_t>(allocate);
     mprotect(reinterpret_cast<void *>(page + 4096), 4096, PROT_NONE);
     walk_alone = 1;
-    const uintptr_t values[] = {uintptr_t(0),  uintptr_t(1),   uintptr_t(8),
-                                page,          page + 4092,    page + 4096,
-                                code,          code + 5,       reinterpret_cast<uintptr_t>(&page),
-                                uintptr_t(-1), uintptr_t(-16), uintptr_t(1) << 47};
+    const uintptr_t values[] = {uintptr_t(0),
+                                uintptr_t(1),
+                                uintptr_t(8),
+                                page,
+                                page + 4092,
+                                page + 4096,
+                                code,
+                                code + 5,
+                                reinterpret_cast<uintptr_t>(&page),
+                                uintptr_t(-1),
+                                uintptr_t(-8),
+                                uintptr_t(-16),
+                                uintptr_t(1) << 47};
     for (uintptr_t value : values)
         damage_by(value);
     walk_alone = 0;

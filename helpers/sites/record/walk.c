@@ -29,11 +29,12 @@ static uintptr_t page_of(uintptr_t at)
     return at & ~(PAGE - 1);
 }
 
-/* The kernel looks at the memory before it finds that -1 is no way to change the signals. */
+/* The kernel looks at the memory before it finds that -1 is no way to change the signals. An address of 0 means to it
+ * that they are only asked for. */
 static bool kernel_can_read(uintptr_t at)
 {
     int number = errno;
-    bool can = syscall(SYS_rt_sigprocmask, -1, at, NULL, HM_CFI_WORD) == 0 || errno != EFAULT;
+    bool can = at != 0 && (syscall(SYS_rt_sigprocmask, -1, at, NULL, HM_CFI_WORD) == 0 || errno != EFAULT);
     errno = number;
     return can;
 }
