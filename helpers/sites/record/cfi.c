@@ -299,10 +299,12 @@ static void execute(struct program *program, struct bytes code)
             uint64_t value = *form == 'u' || *form == 'b' ? take_leb(&code, false)
                              : *form == 's'               ? take_leb(&code, true)
                                                           : take_number(&code, (size_t)(*form - '0'));
-            if (*form == 'b')
-                block = (struct bytes){take(&code, value), code.at, false};
-            else
+            if (*form == 'b') {
+                block.at = take(&code, value);
+                block.end = code.at;
+            } else {
                 operand[n++] = value;
+            }
         }
         program->is_hard = !form || code.is_short;
         if (!program->is_hard)
