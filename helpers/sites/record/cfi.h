@@ -10,11 +10,10 @@
 
 #include <stdint.h>
 
-#define HM_CFI_WORD 8                                   /* bytes of an address, and step of all offsets */
-#define HM_CFI_MOST_FRAME ((uint32_t)HM_CFI_WORD << 17) /* a rule for a larger frame is HM_CFI_HARD */
-#define HM_CFI_MOST_SAVED                                                                                              \
-    ((uint32_t)HM_CFI_WORD * UINT32_C(63)) /* the same where the frame pointer is deeper in it                         \
-                                            */
+#define HM_CFI_WORD 8 /* bytes of an address, and step of all offsets */
+/* A rule for a larger frame, or one where the frame pointer is deeper in it, is HM_CFI_HARD. */
+#define HM_CFI_MOST_FRAME ((uint32_t)HM_CFI_WORD << 17)
+#define HM_CFI_MOST_SAVED ((uint32_t)HM_CFI_WORD * UINT32_C(63))
 
 enum hm_cfi_kind {
     HM_CFI_NONE,     /* nothing is known yet; no result of hm_cfi_find */
