@@ -129,10 +129,13 @@ def test_a_profile_says_when_a_site_has_memory(probe, run):
 
 def test_a_profile_says_what_was_touched(probe, run, tmp_path):
     """Of a mapping of 8 MiB a quarter, of one of 9 MiB nothing, of one of 3 MiB all, and a shared one counts in full.
-    The probe goes on when the recorder has looked."""
+    The probe goes on when the recorder has looked. Linux before 6.7 does not tell the zero page, which it reads, from
+    others."""
+    tells_zero = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (6, 7)
+    zero = 0 if tells_zero else os.sysconf("SC_PAGE_SIZE") / MIB
     profile, _ = run(probe, "untouched", options=["--overhead", "50%"], preexec_fn=no_perf_events, timeout=60)
     found = {peak: site["resident"] for peak, site in by_peak(profile).items()}
-    assert {peak: found[peak]["peak_bytes"] / MIB for peak in (3, 5, 8, 9)} == {3: 3, 5: 5, 8: 2, 9: 0}
+    assert {peak: found[peak]["peak_bytes"] / MIB for peak in (3, 5, 8, 9)} == {3: 3, 5: 5, 8: 2, 9: zero}
     assert found[8]["slices"] == list(range(4, 12)) and found[5]["slices"] is None
     assert 0 < found[8]["mean_bytes"] <= 2 * MIB and max(found[8]["series"]) == 2 * MIB
     assert 10 * MIB <= profile["resident_peak_bytes"] < 11 * MIB < profile["peak_bytes"]
