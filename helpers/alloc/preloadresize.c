@@ -85,7 +85,8 @@ void *hm_preload_resize(void *memory, const struct hm_allocated *was, size_t byt
     const struct hm_resize wish = {
         .policy = choice.policy, .hint = hm_preload_hint(of_blocks, &choice), .slices = is_anew ? &slices : NULL};
     void *resized = hm_resize(memory, bytes, &wish);
-    hm_preload_count(was->is_marked, kept + choice.fast_bytes, hm_allocated(resized ? resized : memory).fast_bytes);
+    hm_preload_count(was->is_marked, kept, hm_allocated(resized ? resized : memory).fast_bytes);
+    hm_preload_count(choice.is_marked, choice.fast_bytes, 0);
     errno = number;
     return resized;
 }
