@@ -270,7 +270,7 @@ static int decide_and_enter(const struct hm_config *config, const char *config_e
     decide(config, config_error, begin, own);
     weigh(config, own);
     own->recorded = own->recorded || config->record == HM_RECORD_ALL;
-    own->has_strangers = hm_strangers_are_there(config, HM_CGROUPS);
+    own->has_strangers = hm_strangers_are_there(config, HM_CGROUPS, begin->job_id);
     int result = enter(config, begin, own, job, error);
     free(own);
     return result;

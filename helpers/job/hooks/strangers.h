@@ -3,12 +3,15 @@
 #ifndef HM_JOB_HOOKS_STRANGERS_H
 #define HM_JOB_HOOKS_STRANGERS_H
 
+#include <stdint.h>
+
 #include "core/config/config.h"
 
 /*
- * Is there a job on the node that has no entry, by the cgroups below `cgroups`? A job's user can make the look take
- * long: it is given up after some seconds, and the answer is then that there is one. Do not hold the lock.
+ * Is there a job other than `job_id` on the node that has no entry, by the cgroups below `cgroups`? The job itself has
+ * none yet where its prolog asks; with PrologFlags=RunInJob its cgroup has processes by then. A job's user can make the
+ * look take long: it is given up after some seconds, and the answer is then that there is one. Do not hold the lock.
  */
-bool hm_strangers_are_there(const struct hm_config *config, const char *cgroups);
+bool hm_strangers_are_there(const struct hm_config *config, const char *cgroups, uint32_t job_id);
 
 #endif

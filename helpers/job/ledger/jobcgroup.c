@@ -66,18 +66,18 @@ static bool is_empty(const char *folder)
     return hm_file_read_start(path, text, sizeof(text)) == 0 && text[0] == '\0';
 }
 
-/* Is it the folder of a job that has no file in `entries`, and does it have processes? */
-static bool is_strangers(const FTSENT *folder, const char *entries)
+/* Is it the folder of another job than `job_id` that has no file in `entries`, and does it have processes? */
+static bool is_strangers(const FTSENT *folder, const char *entries, uint32_t job_id)
 {
     char path[PATH_MAX];
     uint64_t id;
-    if (!read_job(folder->fts_name, &id))
+    if (!read_job(folder->fts_name, &id) || id == job_id)
         return false;
     snprintf(path, sizeof(path), "%s/%u", entries, (uint32_t)id);
     return access(path, F_OK) != 0 && errno == ENOENT && !is_empty(folder->fts_path);
 }
 
-bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries)
+bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_t job_id)
 {
     char root[256];
     char *const roots[] = {root, NULL};
@@ -92,7 +92,7 @@ bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries)
             continue;
         bool is_roots = lstat(folder->fts_path, &status) == 0 && status.st_uid == geteuid();
         bool is_jobs = strncmp(folder->fts_name, JOB, strlen(JOB)) == 0;
-        found = is_roots && is_strangers(folder, entries);
+        found = is_roots && is_strangers(folder, entries, job_id);
         if (!is_roots || is_jobs)
             fts_set(walk, folder, FTS_SKIP);
     }

@@ -24,10 +24,10 @@
 bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id, bool counts_unnamed);
 
 /*
- * Is there below `cgroups` a folder "job_NUMBER" with processes, of a job that has no file of that number in the folder
- * `entries`? Such a job began while hybridmem was switched off, or before it was installed. Folders that do not belong
- * to the caller do not count, nor those that cannot be read. It may take long, as above.
+ * Is there below `cgroups` a folder "job_NUMBER" with processes, of a job other than `job_id` that has no file of that
+ * number in the folder `entries`? Such a job began while hybridmem was switched off, or before it was installed.
+ * Folders that do not belong to the caller do not count, nor those that cannot be read. It may take long, as above.
  */
-bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries);
+bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_t job_id);
 
 #endif

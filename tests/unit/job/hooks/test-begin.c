@@ -73,9 +73,9 @@ int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, stru
 }
 
 /* Every job on the node has an entry. */
-bool hm_strangers_are_there(const struct hm_config *of, const char *cgroups)
+bool hm_strangers_are_there(const struct hm_config *of, const char *cgroups, uint32_t job_id)
 {
-    (void)of, (void)cgroups;
+    (void)of, (void)cgroups, (void)job_id;
     return false;
 }
 

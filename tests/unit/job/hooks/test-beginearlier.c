@@ -73,9 +73,9 @@ int hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warni
 }
 
 /* Every job on the node has an entry. */
-bool hm_strangers_are_there(const struct hm_config *of, const char *cgroups)
+bool hm_strangers_are_there(const struct hm_config *of, const char *cgroups, uint32_t job_id)
 {
-    (void)of, (void)cgroups;
+    (void)of, (void)cgroups, (void)job_id;
     return false;
 }
 

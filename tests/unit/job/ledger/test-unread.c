@@ -166,7 +166,7 @@ static void folders_of_users_do_not_tell(void **state)
     }
 }
 
-/* Job 7 has an entry. Job 9 began while hybridmem was switched off. */
+/* Job 7 has an entry. Job 9 began while hybridmem was switched off. Job 8 asks, and gets its entry later. */
 static void a_job_without_an_entry_is_a_stranger(void **state)
 {
     (void)state;
@@ -175,6 +175,7 @@ static void a_job_without_an_entry_is_a_stranger(void **state)
         bool is_stranger;
     } rows[] = {
         {"system.slice/slurmstepd.scope/job_7", "populated 1\n", NULL, false},
+        {"system.slice/slurmstepd.scope/job_8", "populated 1\n", NULL, false},
         {"system.slice/slurmstepd.scope/job_9", "populated 1\n", NULL, true},
         {"system.slice/slurmstepd.scope/job_9", "populated 0\n", NULL, false}, /* slurmstepd has left it */
         {"system.slice/slurmstepd.scope/job_7/step_0/user/job_9", "populated 1\n", NULL, false},
@@ -189,7 +190,7 @@ static void a_job_without_an_entry_is_a_stranger(void **state)
         make_cgroup(rows[i].folder);
         scratch_write(scratch_path("cgroup/%s/cgroup.events", rows[i].folder), rows[i].events);
         users_by_lstat = rows[i].users;
-        if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries) != rows[i].is_stranger)
+        if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries, 8) != rows[i].is_stranger)
             fail_msg("row %zu", i);
         users_by_lstat = NULL;
     }
