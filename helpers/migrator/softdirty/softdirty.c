@@ -181,14 +181,19 @@ static bool is_due(struct hm_softdirty *softdirty, const struct hm_ranks *ranks,
     return process->cost_s <= share * passed_s;
 }
 
-/* Clears the marks, and measures how long the process's other threads may have had to wait. */
-static int walk(struct hm_softdirty_process *process, pid_t pid, uint64_t pages)
+/*
+ * Clears the marks. `cost_s` gets how long the process's other threads may have had to wait, by the clock. What the
+ * next walk is expected to take goes by CPU time: else one walk that had to wait, for a CPU or for the lock, would be
+ * the last one.
+ */
+static int walk(struct hm_softdirty_process *process, pid_t pid, uint64_t pages, double *cost_s)
 {
-    uint64_t before_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    uint64_t before_ns = hm_clock_ns(CLOCK_MONOTONIC), cpu_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (clear_marks(pid) != 0)
         return -1;
-    process->walk.took_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - before_ns) / SECOND_NS;
+    process->walk.took_s = (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / SECOND_NS;
     process->walk.pages = pages;
+    *cost_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - before_ns) / SECOND_NS;
     return 0;
 }
 
@@ -196,6 +201,7 @@ static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ran
 {
     struct hm_softdirty_process *process = &softdirty->process[space];
     pid_t pid = ranks->rank[space].pid;
+    double cost_s;
     if (pid <= 0 || ranks->rank[space].is_gone || !is_due(softdirty, ranks, space))
         return false;
     uint64_t pages = hm_resident_pages(pid);
@@ -203,11 +209,11 @@ static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ran
         softdirty->state.n_long++;
         return false;
     }
-    if (!hm_ranks_is_ours(ranks, space) || walk(process, pid, pages) != 0)
+    if (!hm_ranks_is_ours(ranks, space) || walk(process, pid, pages, &cost_s) != 0)
         return false;
     *process = (struct hm_softdirty_process){.begun_ns = hm_clock_ns(CLOCK_MONOTONIC),
-                                             .cost_s = process->walk.took_s,
-                                             .clear_s = process->walk.took_s,
+                                             .cost_s = cost_s,
+                                             .clear_s = cost_s,
                                              .begun_s = hm_process_cpu_s(pid),
                                              .used_s = -1,
                                              .has_window = true,

@@ -10,7 +10,7 @@
 
 struct hm_softdirty_walk { /* the last one of a process; zeros: there was none */
     uint64_t pages;        /* that it had in memory */
-    double took_s;
+    double took_s;         /* of CPU time */
 };
 
 /*
