@@ -88,9 +88,8 @@ int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct 
         found->is_again = job->end_ns != 0;
         found->n_steps = job->n_steps;
         note_end(job, claimant->is_own_epilog);
-        if (claimant->exit_status)
-            hm_epilog_note_status(job,
-                                  *claimant->exit_status); /* this early, for whoever completes this process's work */
+        if (claimant->exit_status) /* it is noted this early for whoever completes this process's work */
+            hm_epilog_note_status(job, *claimant->exit_status);
         result = hm_ledger_write(config, job, &error);
     }
     hm_ledger_unlock(lock);

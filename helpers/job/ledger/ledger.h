@@ -111,8 +111,7 @@ struct hm_job {
     uint64_t fair_weight;  /* for the split of the fast tier, from hybridmem.conf; 1 where nothing is given */
     bool had_company;      /* another job lived on the node at some time during this one */
     uint32_t usable_cores; /* how many cores of the node jobs can have, in Slurm's count; 0: not known, or not asked */
-    bool has_strangers; /* also one lived there that has no entry, and nobody knows whether it is over (node/company.h)
-                         */
+    bool has_strangers;    /* one of them has no entry: nobody knows whether it is over (node/company.h) */
     bool has_cores;
     struct hm_set cores;        /* of this node, for all steps; `has_cores`: they are known */
     char cgroup[HM_JOB_CGROUP]; /* absolute path of the job's cgroup; "" until a step starts, and with cgroup v1 */

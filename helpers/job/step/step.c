@@ -259,8 +259,8 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     p.job = malloc(sizeof(*p.job));
     if (is_off && (!p.job || !began_before(&p))) {
         free(p.job);
-        return hm_company_pass(&step->config, facts->job_id,
-                               error); /* the job is company for those that have an entry */
+        /* The job is company for those that have an entry. */
+        return hm_company_pass(&step->config, facts->job_id, error);
     }
     step->config.enabled = true; /* for what follows in this step, and its end */
     step->job_id = facts->job_id;
