@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -126,28 +127,37 @@ static bool is_same_file(const char *one, const char *other)
            (stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
-/* Takes the loader of the first object, which is this process's program. Its file may be one that nobody may open. */
-static int take_own_loader(struct dl_phdr_info *info, size_t size, void *out)
+/*
+ * The path of this process's own loader, as the kernel has mapped it with the program, whose file may be one that
+ * nobody may open. dl_iterate_phdr(3) would wait for a lock of the loader, which a thread of slurmstepd may hold at the
+ * moment that it forks a task. Returns NULL where there is none.
+ */
+static const char *own_loader(void)
 {
-    (void)size;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_INTERP)
-            snprintf(out, PATH_MAX, "%s", (const char *)(uintptr_t)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
-    return 1;
+    const ElfW(Phdr) *header = (const void *)getauxval(AT_PHDR);
+    size_t n = header ? getauxval(AT_PHNUM) : 0;
+    uintptr_t moved = 0;
+    for (size_t i = 0; i < n; i++)
+        if (header[i].p_type == PT_PHDR)
+            moved = (uintptr_t)header - header[i].p_vaddr;
+    for (size_t i = 0; i < n; i++)
+        if (header[i].p_type == PT_INTERP)
+            return (const char *)(moved + header[i].p_vaddr);
+    return NULL;
 }
 
 /* The library was linked for the libc of our own loader. Another libc does not have its functions, or an older one not
  * their versions. */
 static enum hm_preloadable look(struct file *file, char why[HM_PRELOADABLE_WHY])
 {
-    char loader[PATH_MAX], own[PATH_MAX] = "", name[NAME_MAX];
+    char loader[PATH_MAX], name[NAME_MAX];
+    const char *own = own_loader();
     read_loader(file, loader);
     if (!loader[0]) {
         snprintf(why, HM_PRELOADABLE_WHY, "is linked statically");
         return HM_PRELOADABLE_IGNORES;
     }
-    (void)dl_iterate_phdr(take_own_loader, own);
-    if (own[0] && !is_same_file(loader, own))
+    if (own && !is_same_file(loader, own))
         snprintf(why, HM_PRELOADABLE_WHY, "starts by another loader than hybridmem (%.*s), and so with another libc",
                  SHOWN, loader);
     else if (find_sanitizer(file, name))
