@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "job/ledger/hurry.h"
 #include "job/ledger/living.h"
 #include "job/ledger/others.h"
 #include "job/ledger/table.h"
@@ -74,9 +75,11 @@ int hm_company_pass(const struct hm_config *config, uint32_t job_id, struct hm_e
 {
     char folder[HM_CONFIG_PATH_MAX + 16];
     struct meeting meeting = {.config = config, .is_of_stranger = true, .only_looks = true, .error = error};
-    if (access(hm_ledger_folder_path(config, folder, sizeof(folder)), F_OK) != 0)
-        return 0;
-    int result = hm_ledger_visit_others(config, job_id, &part, meet, &meeting, error);
+    int result = 0;
+    hm_hurry_begin();
+    if (access(hm_ledger_folder_path(config, folder, sizeof(folder)), F_OK) == 0)
+        result = hm_ledger_visit_others(config, job_id, &part, meet, &meeting, error);
+    hm_hurry_end();
     if (result != 0 || !meeting.had_company)
         return result;
     meeting.only_looks = false;
