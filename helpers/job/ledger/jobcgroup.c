@@ -74,7 +74,9 @@ static bool is_strangers(const FTSENT *folder, const char *entries, uint32_t job
     if (!read_job(folder->fts_name, &id) || id == job_id)
         return false;
     snprintf(path, sizeof(path), "%s/%u", entries, (uint32_t)id);
-    return access(path, F_OK) != 0 && errno == ENOENT && !is_empty(folder->fts_path);
+    bool has_entry = access(path, F_OK) == 0 || errno != ENOENT;
+    /* One that goes at this moment is as one that has gone before. */
+    return !has_entry && !is_empty(folder->fts_path) && access(folder->fts_path, F_OK) == 0;
 }
 
 bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_t job_id)

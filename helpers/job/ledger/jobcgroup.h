@@ -26,7 +26,7 @@ bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id, bool counts_unnamed)
 /*
  * Is there below `cgroups` a folder "job_NUMBER" with processes, of a job other than `job_id` that has no file of that
  * number in the folder `entries`? Such a job began while hybridmem was switched off, or before it was installed.
- * Folders that do not belong to the caller do not count, nor those that cannot be read. It may take long, as above.
+ * Folders that do not belong to the caller do not count, nor those that go meanwhile. It may take long, as above.
  */
 bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_t job_id);
 

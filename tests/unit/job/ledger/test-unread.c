@@ -25,6 +25,7 @@ static struct hm_config config;
 static struct hm_job job;
 static const char *users; /* a folder of this name belongs to another user, as fts_read tells */
 static const char *users_by_lstat;
+static bool goes; /* a job's folder goes as soon as it was found */
 
 FTSENT *__real_fts_read(FTS *walk);
 FTSENT *__wrap_fts_read(FTS *walk);
@@ -45,6 +46,8 @@ int __wrap_lstat(const char *path, struct stat *status)
     const char *name = strrchr(path, '/');
     if (result == 0 && users_by_lstat && name && strcmp(name + 1, users_by_lstat) == 0)
         status->st_uid++;
+    if (result == 0 && goes && name && strncmp(name, "/job_", 5) == 0)
+        assert_int_equal(scratch_remove(path), 0);
     return result;
 }
 
@@ -192,6 +195,10 @@ static void a_job_without_an_entry_is_a_stranger(void **state)
         users_by_lstat = rows[i].users;
         if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries, 8) != rows[i].is_stranger)
             fail_msg("row %zu", i);
+        goes = true;
+        if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries, 8))
+            fail_msg("row %zu, as its folder goes", i);
+        goes = false;
         users_by_lstat = NULL;
     }
 }
