@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public functions that allocate and free memory. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,13 @@
 #define PUBLIC __attribute__((visibility("default")))
 
 static _Thread_local char last_reason[HM_ALLOC_REASON];
+
+/* Before anything that uses this library registers handlers of fork: those of the library then run last before a fork,
+ * and so do not hold the lock while a thread waits for another one, under which memory may be allocated. */
+__attribute__((constructor)) static void begin(void)
+{
+    pthread_atfork(hm_known_fork.before, hm_known_fork.after, hm_known_fork.in_child);
+}
 
 /* Check what the caller gave. Where something is wrong, `reason` says what. */
 static bool is_right(enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)

@@ -52,6 +52,13 @@ static struct hm_known *map(size_t size, size_t alignment, size_t hint_block_byt
     return known;
 }
 
+static void discard(struct hm_known *known)
+{
+    size_t n = known->n_mappings;
+    hm_known_unmap(known);
+    hm_mappings_give(n);
+}
+
 static void *allocate(size_t size, size_t alignment, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
                       const struct hm_place_slices *fast, char *reason)
 {
@@ -63,7 +70,12 @@ static void *allocate(size_t size, size_t alignment, enum hm_alloc_policy policy
     known->policy = policy;
     if (policy == HM_ALLOC_SPLIT && hint->use == HM_ALLOC_READ_MOSTLY)
         hm_folders_open(&folders, folder_list, known->reason);
-    hm_known_lock();
+    if (!hm_known_lock()) {
+        hm_folders_close(&folders);
+        discard(known);
+        errno = ENOMEM;
+        return NULL;
+    }
     if (place(known, hint, fast, &folders) < 0)
         known->n_runs = known->block_bytes = 0;
     hm_room_take(hm_decide_layout(), known->run, known->n_runs);
@@ -93,37 +105,37 @@ static struct hm_allocated tell(const struct hm_known *known)
 
 bool hm_deallocate(void *memory, struct hm_allocated *was)
 {
-    hm_known_lock();
+    bool is_locked = hm_known_lock();
     struct hm_known *known = hm_known_find(memory);
-    if (known) {
-        if (was)
-            *was = tell(known);
+    if (known && was)
+        *was = is_locked ? tell(known) : (struct hm_allocated){0};
+    if (known && is_locked) {
         hm_room_give(hm_decide_layout(), known->run, known->n_runs);
         hm_known_remove(known);
     }
-    hm_known_unlock();
-    if (known) {
-        size_t n = known->n_mappings;
-        hm_known_unmap(known);
-        hm_mappings_give(n);
-    }
+    if (is_locked)
+        hm_known_unlock();
+    if (known && is_locked)
+        discard(known);
     return known != NULL;
 }
 
 struct hm_allocated hm_allocated(const void *memory)
 {
-    hm_known_lock();
+    bool is_locked = hm_known_lock();
     const struct hm_known *known = hm_known_find(memory);
     struct hm_allocated found = known ? tell(known) : (struct hm_allocated){0};
-    hm_known_unlock();
+    if (is_locked)
+        hm_known_unlock();
     return found;
 }
 
 void hm_allocated_mark(const void *memory)
 {
-    hm_known_lock();
+    bool is_locked = hm_known_lock();
     struct hm_known *known = hm_known_find(memory);
     if (known)
         known->is_marked = true;
-    hm_known_unlock();
+    if (is_locked)
+        hm_known_unlock();
 }

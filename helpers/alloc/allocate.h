@@ -16,7 +16,8 @@
  * Map `size` bytes (above 0), aligned to `alignment`, a power of two, and at least as hybridmem.h says, and place them
  * as the policy says; `fast` has the slices of them for which HM_ALLOC_SPILL
  * has the fast tier (NULL: a share). `reason` (HM_ALLOC_REASON bytes) gets the reason why they are placed otherwise, or
- * "". Returns NULL with errno where no mapping can be made; malloc may still have memory.
+ * "". Returns NULL with errno where no mapping can be made, or in a signal handler that has interrupted another of
+ * these functions; malloc may still have memory.
  */
 void *hm_allocate(size_t size, size_t alignment, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
                   const struct hm_place_slices *fast, char *reason);
@@ -29,7 +30,8 @@ struct hm_allocated {
 };
 
 /* Free placed memory. Returns false, and does nothing, where `memory` did not come from hm_allocate. `was`, which may
- * be NULL, becomes what hm_allocated would say. */
+ * be NULL, becomes what hm_allocated would say. In a signal handler that has interrupted another of these functions,
+ * the memory stays allocated: `was` is then zeros. */
 bool hm_deallocate(void *memory, struct hm_allocated *was);
 
 struct hm_allocated hm_allocated(const void *memory);

@@ -2,7 +2,6 @@
 #include "known.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -14,49 +13,34 @@
 #define BUCKETS 4096   /* a power of two */
 #define SPARE_RUNS 128 /* for what realloc adds; those that are not used take addresses only */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct hm_forklock lock;
 static struct hm_known *bucket[BUCKETS];
-
-/* True while this thread is in fork(), from begin_fork on. The thread then holds the lock, and must not take it again
- * when another library's fork handler allocates, here or in the child. */
-static _Thread_local bool is_forking;
 
 static void begin_fork(void)
 {
-    pthread_mutex_lock(&lock);
-    is_forking = true;
+    hm_forklock_begin_fork(&lock);
 }
 
 static void end_fork(void)
 {
-    is_forking = false;
-    pthread_mutex_unlock(&lock);
+    hm_forklock_end_fork(&lock);
 }
 
-/* In the child the lock is made anew, as its owner is a thread of the parent. */
 static void end_fork_in_child(void)
 {
-    is_forking = false;
-    pthread_mutex_init(&lock, NULL);
+    hm_forklock_end_fork_in_child(&lock);
 }
 
-static void hold_over_fork(void)
-{
-    pthread_atfork(begin_fork, end_fork, end_fork_in_child);
-}
+const struct hm_fork_handlers hm_known_fork = {begin_fork, end_fork, end_fork_in_child};
 
-void hm_known_lock(void)
+bool hm_known_lock(void)
 {
-    pthread_once(&once, hold_over_fork);
-    if (!is_forking)
-        pthread_mutex_lock(&lock);
+    return hm_forklock_take(&lock);
 }
 
 void hm_known_unlock(void)
 {
-    if (!is_forking)
-        pthread_mutex_unlock(&lock);
+    hm_forklock_give(&lock);
 }
 
 static size_t round_up(size_t value, size_t unit)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "forklock.h"
 #include "hybridmem.h"
 
 #define HM_KNOWN_HUGE_PAGE ((size_t)2 << 20)
@@ -45,8 +46,11 @@ struct hm_known *hm_known_move(struct hm_known *known, size_t data_bytes);
 /* Make it smaller. False: it is as it was. */
 bool hm_known_shrink(struct hm_known *known, size_t data_bytes);
 
-/* The one lock of the library's state. It is held over fork, so that the child finds the state whole. */
-void hm_known_lock(void);
+/* The one lock of the library's state (forklock.h). It is held over fork, where `hm_known_fork` is registered. Where
+ * hm_known_lock returns false, the caller is in a signal handler that has interrupted this thread's use of the lock:
+ * then the list may be read, but nothing changed, and hm_known_unlock must not follow. */
+extern const struct hm_fork_handlers hm_known_fork;
+bool hm_known_lock(void);
 void hm_known_unlock(void);
 
 /* The caller of these functions holds the lock. */

@@ -2,6 +2,8 @@
 /* For preload libraries that place no small allocations. */
 #include "small.h"
 
+const struct hm_fork_handlers hm_small_fork = {NULL, NULL, NULL};
+
 void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, struct hm_preload_where where)
 {
     (void)alignment;

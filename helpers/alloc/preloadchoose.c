@@ -4,16 +4,21 @@
 #include <pthread.h>
 
 #include "allocate.h"
+#include "known.h"
 #include "next.h"
+#include "nextfork.h"
 #include "preload.h"
 
 const char hm_next_library[] = "libhybridmem-preload.so";
+
+const struct hm_fork_handlers *const hm_fork_handlers[] = {&hm_known_fork, NULL};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_preload_rules rules;
 
 static void read_rules(void)
 {
+    hm_fork_begin();
     hm_preload_read(&rules);
 }
 

@@ -101,7 +101,8 @@ static void *resize(void *memory, size_t bytes, const struct hm_resize *wish)
     struct hm_more more;
     bool is_whole = false;
     size_t data_bytes;
-    hm_known_lock();
+    if (!hm_known_lock())
+        return NULL;
     struct hm_known *known = take_out(memory, bytes, wish, &data_bytes, &more);
     hm_known_unlock();
     if (!known)
@@ -110,7 +111,7 @@ static void *resize(void *memory, size_t bytes, const struct hm_resize *wish)
     struct hm_known *resized = change(known, data_bytes, &is_whole);
     if (!resized && data_bytes > whole_pages(bytes))
         resized = change(known, whole_pages(bytes), &is_whole);
-    hm_known_lock();
+    hm_known_lock(); /* as it was had before, it is had here */
     if (resized) {
         known = resized;
         known->bytes = bytes;

@@ -9,7 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "forklock.h"
 #include "preload.h"
+
+/* To be registered before the first of these calls. */
+extern const struct hm_fork_handlers hm_small_fork;
 
 /* Memory for an allocation of less than HM_ALLOC_LEAST bytes that is to be there. `alignment` is a power of two. NULL
  * where the next library should serve it. */

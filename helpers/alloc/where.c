@@ -48,9 +48,10 @@ static int count_pages(struct hm_alloc_where *where, char *from, size_t bytes, s
 
 static const struct hm_known *find(const void *memory)
 {
-    hm_known_lock();
+    bool is_locked = hm_known_lock();
     const struct hm_known *known = hm_known_find(memory);
-    hm_known_unlock();
+    if (is_locked)
+        hm_known_unlock();
     if (!known)
         errno = EINVAL;
     return known;

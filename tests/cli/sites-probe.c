@@ -569,8 +569,48 @@ static void handler(void)
     const struct itimerval often = {{0, 1000}, {0, 1000}};
     signal(SIGALRM, fork_in_handler);
     setitimer(ITIMER_REAL, &often, NULL);
-    while (n_forks < 50)
+    while (n_forks < 100) {
         free(malloc(8192));
+        free(malloc(1 << 20));
+    }
+}
+
+static pthread_mutex_t program_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_program(void)
+{
+    pthread_mutex_lock(&program_lock);
+}
+
+static void unlock_program(void)
+{
+    pthread_mutex_unlock(&program_lock);
+}
+
+static void *allocate_under_lock(void *is_over)
+{
+    while (!atomic_load((atomic_bool *)is_over)) {
+        lock_program();
+        free(malloc(64));
+        free(malloc(8192));
+        free(malloc(1 << 20));
+        unlock_program();
+    }
+    return NULL;
+}
+
+/* Handlers of fork take a lock of the program's, under which another thread allocates. They are registered before the
+ * program's first allocation, as those of a library of its could be. */
+static void orders(void)
+{
+    static atomic_bool is_over;
+    pthread_t id;
+    pthread_atfork(lock_program, unlock_program, unlock_program);
+    pthread_create(&id, NULL, allocate_under_lock, &is_over);
+    for (int i = 0; i < 200; i++)
+        fork_in_handler(0);
+    atomic_store(&is_over, true);
+    pthread_join(id, NULL);
 }
 
 static void fork_in_fork(void)
@@ -809,6 +849,8 @@ int main(int argc, char **argv)
         few();
     else if (strcmp(what, "threads") == 0)
         threads();
+    else if (strcmp(what, "orders") == 0)
+        orders();
     else if (strcmp(what, "forks") == 0)
         forks();
     else if (strcmp(what, "handler") == 0)

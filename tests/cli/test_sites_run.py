@@ -148,7 +148,7 @@ def test_the_library_exports_what_it_replaces_and_wants_only_libc():
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-sites.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     allocating = "aligned_alloc calloc free hybridmem_site malloc malloc_usable_size memalign posix_memalign realloc"
-    others = "_Exit _exit dlclose mmap mmap64 mremap munmap"
+    others = "_Exit __register_atfork _exit dlclose mmap mmap64 mremap munmap"
     assert sorted(re.findall(r" [A-Z] (\w+)", symbols)) == sorted(f"{allocating} {others}".split())
     needed = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
     assert set(re.findall(r"NEEDED.*\[(\S+)\]", needed)) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
@@ -239,6 +239,12 @@ def test_a_program_that_is_executed_after_others_is_watched(probe, run):
 
 def test_a_handler_that_forks_in_an_allocation(probe, run):
     profile, done = run(probe, "handler", timeout=20)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert profile["processes"] >= 1
+
+
+def test_a_fork_that_waits_for_a_lock_of_the_programs(probe, run):
+    profile, done = run(probe, "orders", timeout=20)
     assert (done.stdout, done.stderr) == ("", "")
     assert profile["processes"] >= 1
 

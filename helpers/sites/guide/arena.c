@@ -89,17 +89,16 @@ static void end_fork_in_child(void)
     hm_guide_leave();
 }
 
+const struct hm_fork_handlers hm_small_fork = {begin_fork, end_fork, end_fork_in_child};
+
 /* Files are read here, where a thread can be cancelled; malloc must not be such a place. In a child that was forked
  * meanwhile this is called again. */
 static void begin(void)
 {
-    static bool has_handlers;
     int before;
-    if (!has_handlers)
-        has_handlers = pthread_atfork(begin_fork, end_fork, end_fork_in_child) == 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pthread_mutex_lock(&begin_lock);
-    if (has_handlers && hm_extents_begin() == 0)
+    if (hm_extents_begin() == 0)
         atomic_store(&is_open, true);
     pthread_mutex_unlock(&begin_lock);
     pthread_setcancelstate(before, NULL);

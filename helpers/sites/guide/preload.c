@@ -13,6 +13,8 @@
 #include "alloc/allocate.h"
 #include "alloc/kernel.h"
 #include "alloc/next.h"
+#include "alloc/nextfork.h"
+#include "alloc/small.h"
 #include "sites/compile/given.h"
 #include "sites/profile/slices.h"
 #include "sites/record/stack.h"
@@ -25,6 +27,7 @@
 #define SLICE 32 /* the same where the site has a limit, and so never more than a part */
 
 const char hm_next_library[] = "libhybridmem-guide.so";
+const struct hm_fork_handlers *const hm_fork_handlers[] = {&hm_known_fork, &hm_small_fork, NULL};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_guide_table table;
@@ -73,7 +76,8 @@ static void set_limit(void)
 static void begin(void)
 {
     const char *text = secure_getenv(HM_GUIDE_TABLE);
-    if (!text || hm_guide_parse(text, &table) < 0 || hm_preload_parse_nodes(table.nodes, &layout, NULL) < 0)
+    if (!hm_fork_begin() || !text || hm_guide_parse(text, &table) < 0 ||
+        hm_preload_parse_nodes(table.nodes, &layout, NULL) < 0)
         return;
     for (int i = 0; i < layout.n_nodes; i++)
         if (layout.node[i].is_fast)

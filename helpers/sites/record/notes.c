@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "notes.h"
 
+#include <pthread.h>
+
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/pagesize.h"
@@ -120,10 +122,10 @@ static bool put(const void *memory, size_t bytes, uint32_t entry, enum kind kind
                                       .is_shared = kind == SHARED_MAPPING,
                                       .is_placed = is_placed,
                                       .was = was};
-    pthread_mutex_lock(&hm_notes_lock);
+    hm_forklock_take(&hm_notes_lock);
     struct hm_blocks_part unseen = hm_blocks_drop((uintptr_t)memory); /* another that was there, whose end was missed */
     bool is_noted = entry < HM_SITES_ENTRIES && hm_blocks_add(&new);
-    pthread_mutex_unlock(&hm_notes_lock);
+    hm_forklock_give(&hm_notes_lock);
     pthread_setcancelstate(before, NULL);
     count_end(&unseen);
     if (unseen.is_placed)
@@ -163,9 +165,9 @@ void hm_notes_drop(const void *memory)
 {
     if (!hm_notes_are_ours())
         return;
-    pthread_mutex_lock(&hm_notes_lock);
+    hm_forklock_take(&hm_notes_lock);
     struct hm_blocks_part part = hm_blocks_drop((uintptr_t)memory);
-    pthread_mutex_unlock(&hm_notes_lock);
+    hm_forklock_give(&hm_notes_lock);
     if (part.is_placed)
         hm_place_end(memory, part.bytes);
     count_end(&part);
@@ -180,9 +182,9 @@ static void forget_place(const struct hm_blocks_part *part)
 /* Takes out what one mapping has in this range. */
 static struct hm_blocks_part cut(const void *memory, size_t bytes)
 {
-    pthread_mutex_lock(&hm_notes_lock);
+    hm_forklock_take(&hm_notes_lock);
     struct hm_blocks_part part = hm_blocks_cut((uintptr_t)memory, bytes);
-    pthread_mutex_unlock(&hm_notes_lock);
+    hm_forklock_give(&hm_notes_lock);
     forget_place(&part);
     return part;
 }
@@ -203,7 +205,7 @@ void hm_notes_take(const void *memory, size_t bytes, struct hm_notes_taken *take
     taken->n = 0;
     if (!hm_notes_are_ours() || (uintptr_t)memory % hm_page_size() != 0) /* which mremap refuses */
         return;
-    pthread_mutex_lock(&hm_notes_lock);
+    hm_forklock_take(&hm_notes_lock);
     while (taken->n < HM_NOTES_TAKEN) {
         struct hm_blocks_part part = hm_blocks_cut((uintptr_t)memory, bytes);
         if (part.bytes == 0)
@@ -211,7 +213,7 @@ void hm_notes_take(const void *memory, size_t bytes, struct hm_notes_taken *take
         if (part.entry < HM_SITES_ENTRIES) /* else the program has written this */
             taken->part[taken->n++] = part;
     }
-    pthread_mutex_unlock(&hm_notes_lock);
+    hm_forklock_give(&hm_notes_lock);
 }
 
 /* Its bytes are counted still. Of a part of a mapping there is a further allocation then. */
@@ -226,9 +228,9 @@ static void put_back(const struct hm_blocks_part *part)
                                         .is_inherited = part->is_inherited,
                                         .is_shared = part->is_shared,
                                         .was = part};
-    pthread_mutex_lock(&hm_notes_lock);
+    hm_forklock_take(&hm_notes_lock);
     bool is_noted = hm_blocks_add(&again);
-    pthread_mutex_unlock(&hm_notes_lock);
+    hm_forklock_give(&hm_notes_lock);
     if (is_noted && !part->is_last && !part->is_inherited)
         atomic_fetch_add(&hm_notes_table->entry[part->entry].allocations, 1);
     if (is_noted)
@@ -274,10 +276,10 @@ void hm_notes_end(void)
     if (!hm_notes_enter())
         return;
     if (hm_notes_stop()) {
-        pthread_mutex_lock(&hm_notes_lock);
+        hm_forklock_take(&hm_notes_lock);
         for (struct hm_blocks_part part; (part = hm_blocks_drop_any()).entry < HM_SITES_ENTRIES;)
             count_end(&part);
-        pthread_mutex_unlock(&hm_notes_lock);
+        hm_forklock_give(&hm_notes_lock);
     }
     hm_notes_leave();
 }

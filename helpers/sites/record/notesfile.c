@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "alloc/nextfork.h"
 #include "base/amount.h"
 #include "blocks.h"
 #include "notes.h"
@@ -20,7 +22,7 @@
 
 enum { NOT_ASKED, OFF, ON };
 
-pthread_mutex_t hm_notes_lock = PTHREAD_MUTEX_INITIALIZER;
+struct hm_forklock hm_notes_lock;
 struct hm_sites_table *hm_notes_table;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -89,52 +91,44 @@ static bool open_process(void)
     return false;
 }
 
-static _Thread_local bool has_fork; /* this thread forks, and begin_fork has taken the lock */
-
-/* A signal handler may fork where it has interrupted a note, which has the lock perhaps. Then nothing is done here, and
- * nothing that is not small is noted in the child, as it is not the owner of the file. */
 static void begin_fork(void)
 {
-    has_fork = hm_notes_enter(); /* other handlers' allocations do not take the lock again */
-    if (has_fork)
-        pthread_mutex_lock(&hm_notes_lock);
+    hm_forklock_begin_fork(&hm_notes_lock);
 }
 
 static void end_fork(void)
 {
-    if (!has_fork)
-        return;
-    pthread_mutex_unlock(&hm_notes_lock);
-    has_fork = false;
-    hm_notes_leave();
+    hm_forklock_end_fork(&hm_notes_lock);
 }
 
-/* In the child the lock is made anew, as its owner is a thread of the parent; and its notes are its own. Files are
- * opened, where a thread can be cancelled; fork is no such place. */
+/* In the child its notes are its own. Where a handler of a signal forks, which has interrupted a change of the blocks,
+ * these are not whole: then nothing that is not small is noted in the child, as it is not the owner of the file. Files
+ * are opened, where a thread can be cancelled; fork is no such place. */
 static void end_fork_in_child(void)
 {
     int before, number = errno;
-    if (!has_fork)
-        return;
-    pthread_mutex_init(&hm_notes_lock, NULL);
+    bool is_whole = hm_forklock_end_fork_in_child(&hm_notes_lock), is_outside = hm_notes_enter();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    if (atomic_load(&state) == ON && !open_process())
+    if (is_whole && atomic_load(&state) == ON && !open_process())
         atomic_store(&state, OFF);
     pthread_setcancelstate(before, NULL);
     errno = number;
-    has_fork = false;
-    hm_notes_leave();
+    if (is_outside)
+        hm_notes_leave();
 }
+
+static const struct hm_fork_handlers own = {begin_fork, end_fork, end_fork_in_child};
+const struct hm_fork_handlers *const hm_fork_handlers[] = {&own, NULL};
 
 static bool begin_notes(void)
 {
     folder = secure_getenv(HM_SITES_FOLDER);
     if (!folder || folder[0] != '/')
         return false;
-    if (hm_stack_begin() < 0)
+    if (!hm_fork_begin() || hm_stack_begin() < 0)
         return false;
     hm_notes_table = open_table();
-    return hm_notes_table && open_process() && pthread_atfork(begin_fork, end_fork, end_fork_in_child) == 0;
+    return hm_notes_table && open_process();
 }
 
 /* Files are opened here, where a thread can be cancelled; malloc must not be such a place. */

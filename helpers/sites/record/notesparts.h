@@ -3,13 +3,15 @@
 #ifndef HM_SITES_RECORD_NOTESPARTS_H
 #define HM_SITES_RECORD_NOTESPARTS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
+#include "alloc/forklock.h"
 #include "table.h"
 
 extern struct hm_sites_table *hm_notes_table; /* the recorder's; NULL before the notes are on */
-extern pthread_mutex_t hm_notes_lock;         /* of this process's blocks (blocks.h) */
+/* Of this process's blocks (blocks.h). Those who take it are inside the notes (hm_notes_enter), and so in no handler of
+ * a signal that has interrupted others who have it. */
+extern struct hm_forklock hm_notes_lock;
 
 /* Is this process the one that the file is of? It is not in a child that was made without the handlers of fork, such as
  * one of vfork. */

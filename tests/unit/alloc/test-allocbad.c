@@ -219,6 +219,11 @@ static void allocate_in_a_handler(void)
 }
 
 /* These fork handlers were registered before those of the library. So they run while the library holds its lock. */
+__attribute__((constructor(101))) static void register_handlers(void)
+{
+    pthread_atfork(allocate_in_a_handler, allocate_in_a_handler, allocate_in_a_handler);
+}
+
 static void test_handlers_of_fork_may_allocate(void **state)
 {
     int status;
@@ -241,7 +246,6 @@ static void test_handlers_of_fork_may_allocate(void **state)
 
 int main(void)
 {
-    pthread_atfork(allocate_in_a_handler, allocate_in_a_handler, allocate_in_a_handler);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_bad_input, twosockets_set_up),
         cmocka_unit_test_setup(test_small_sizes_are_mallocs, twosockets_set_up),
