@@ -25,7 +25,7 @@ void *hm_allocate(size_t size, size_t alignment, enum hm_alloc_policy policy, co
 /* What is known of an allocation. All is 0 where it did not come from hm_allocate. */
 struct hm_allocated {
     size_t bytes;      /* its size */
-    size_t fast_bytes; /* how many of them were placed on nodes of the fast tier */
+    size_t fast_bytes; /* how many bytes of it were placed on nodes of the fast tier */
     bool is_marked;
 };
 
@@ -33,6 +33,14 @@ struct hm_allocated {
  * be NULL, becomes what hm_allocated would say. In a signal handler that has interrupted another of these functions,
  * the memory stays allocated: `was` is then zeros. */
 bool hm_deallocate(void *memory, struct hm_allocated *was);
+
+/* The same, but it may be kept for hm_allocate_kept (kept.h). */
+bool hm_deallocate_to_keep(void *memory, struct hm_allocated *was);
+/* Kept memory of this size and policy, aligned so, with what was written into it before. It may be larger by an eighth,
+ * but not by more than `spare_bytes`; all of it then counts among its bytes of the fast tier. NULL: there is none. */
+void *hm_allocate_kept(size_t size, size_t spare_bytes, size_t alignment, enum hm_alloc_policy policy);
+/* Frees what is kept. */
+void hm_give_back_kept(void);
 
 struct hm_allocated hm_allocated(const void *memory);
 

@@ -38,7 +38,7 @@ size_t hm_decide_fast_bytes(const struct hm_known *known)
         if (hm_decide_is_fast(known->run[i].node))
             bytes += known->run[i].bytes;
     if (bytes > 0 && hm_decide_is_fast(known->run[known->n_runs - 1].node))
-        bytes -= hm_least(bytes, known->data_bytes - known->bytes); /* nobody has asked for these */
+        bytes -= hm_least(bytes, known->data_bytes - known->used_bytes); /* nobody has asked for these */
     return bytes;
 }
 
@@ -83,15 +83,15 @@ int hm_decide(struct hm_known *known, const struct hm_alloc_hint *hint, const st
 {
     struct hm_place place;
     struct hm_placed placed;
-    struct hm_set allowed;
+    const struct hm_set *allowed = hm_room_allowed();
     uint64_t room[HM_ALLOC_NODES];
     char said_before[HM_ALLOC_REASON] = ""; /* not read: gets the reasons again when the loop below is repeated */
-    if (hm_kernel_allowed(&allowed) < 0) {
+    if (!allowed) {
         hm_reason_add(known->reason, "the kernel does not tell the nodes that may be used: %s", strerror(errno));
         return -1;
     }
-    const struct hm_layout_wish wish = {known->policy,       *hint,    folders->n, folders->socket,
-                                        folders->room_bytes, &allowed, room};
+    const struct hm_layout_wish wish = {known->policy,       *hint,   folders->n, folders->socket,
+                                        folders->room_bytes, allowed, room};
     char *reason = known->reason;
     /* Repeated where too few mappings are left: the allocation is then one block. Also repeated where folders have too
      * little space: they are then left out. */

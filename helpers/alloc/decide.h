@@ -37,6 +37,7 @@ struct hm_more {
     size_t bytes;
     size_t block_bytes;
     size_t fill_bytes; /* the first of them, which the last run gets */
+    bool is_elsewhere; /* there was no room, or no mapping, for what the policy wants */
     size_t n_runs;     /* for the others */
     struct hm_alloc_run run[HM_MORE_RUNS];
 };

@@ -5,7 +5,6 @@
 #include "base/amount.h"
 #include "base/pagesize.h"
 #include "decide.h"
-#include "kernel.h"
 #include "mappings.h"
 #include "room.h"
 
@@ -65,6 +64,7 @@ static bool choose(const struct hm_known *known, const struct hm_layout_wish *wi
     place.first_lane = (int)(hm_decide_lane % (unsigned)place.n_lanes);
     hm_place_blocks(&place, more->run, &placed);
     more->n_runs = placed.n_runs;
+    more->is_elsewhere = placed.overflow_bytes > 0 || (wish->policy != HM_ALLOC_SPILL && placed.moved_bytes > 0);
     for (size_t i = 0; i < more->n_runs; i++)
         more->run[i].offset += known->data_bytes + more->fill_bytes;
     if (more->run[0].node == known->run[known->n_runs - 1].node) {
@@ -80,11 +80,11 @@ static bool choose(const struct hm_known *known, const struct hm_layout_wish *wi
 bool hm_decide_more(const struct hm_known *known, size_t data_bytes, enum hm_alloc_policy policy,
                     const struct hm_alloc_hint *hint, struct hm_more *more)
 {
-    struct hm_set allowed;
     uint64_t room[HM_ALLOC_NODES];
-    const struct hm_layout_wish wish = {policy, *hint, 0, NULL, NULL, &allowed, room};
+    const struct hm_layout_wish wish = {policy, *hint, 0, NULL, NULL, hm_room_allowed(), room};
     more->bytes = data_bytes - known->data_bytes;
     more->fill_bytes = more->n_runs = more->block_bytes = 0;
+    more->is_elsewhere = false;
     if (known->n_runs == 0 || more->bytes == 0) /* Linux places it */
         return true;
     bool is_last_right = is_right(known, policy);
@@ -93,12 +93,12 @@ bool hm_decide_more(const struct hm_known *known, size_t data_bytes, enum hm_all
         more->fill_bytes = fill(known, data_bytes, more->block_bytes);
     if (more->fill_bytes == more->bytes && !passes_huge_page(known->data_bytes, data_bytes))
         return true;
-    bool is_known = hm_kernel_allowed(&allowed) == 0;
     hm_room_read(hm_decide_layout(), room);
     if (more->fill_bytes > 0 && !take_room(known->run[known->n_runs - 1].node, more->fill_bytes, room))
         more->fill_bytes = 0;
-    if (is_known && choose(known, &wish, more))
+    if (wish.allowed && choose(known, &wish, more))
         return true;
+    more->is_elsewhere = true;
     more->fill_bytes = more->bytes;
     more->n_runs = 0;
     return is_last_right;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/meminfo.h"
 #include "base/size.h"
@@ -118,6 +119,11 @@ int hm_kernel_huge_bytes(uint64_t *bytes)
     char text[4096];
     return hm_file_read_start("/proc/meminfo", text, sizeof(text)) < 0 ? -1
                                                                        : hm_meminfo_parse(text, "Hugepagesize", bytes);
+}
+
+uint64_t hm_kernel_now_ns(void)
+{
+    return hm_clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 int hm_kernel_most_mappings(uint64_t *n)

@@ -49,6 +49,9 @@ int hm_kernel_free_bytes(int node, uint64_t *bytes);
 /* Get the bytes of a huge page, where a mapping (MAP_HUGETLB) says no other size. */
 int hm_kernel_huge_bytes(uint64_t *bytes);
 
+/* The time since some moment; it may be some milliseconds old. */
+uint64_t hm_kernel_now_ns(void);
+
 /* Get vm.max_map_count. */
 int hm_kernel_most_mappings(uint64_t *n);
 

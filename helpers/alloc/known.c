@@ -98,7 +98,7 @@ struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, boo
     }
     struct hm_known *known = (struct hm_known *)(void *)start;
     known->data = data;
-    known->bytes = bytes;
+    known->bytes = known->used_bytes = bytes;
     known->data_bytes = data_bytes;
     known->base = start;
     known->base_bytes = (size_t)(end - start);

@@ -15,6 +15,7 @@ struct hm_known {
     struct hm_known *next; /* next in the same hash bucket */
     char *data;
     size_t bytes, data_bytes; /* the size asked for; what is mapped for it: whole pages */
+    size_t used_bytes;        /* of the data, its front: what is behind was mapped ahead, and not asked for yet */
     char *base;               /* start of what was mapped, guard pages included */
     size_t base_bytes;
     bool is_apart;      /* the data is elsewhere, without guard pages: hm_known_move has found no other place */

@@ -50,6 +50,7 @@ bool hm_known_grow(struct hm_known *known, size_t data_bytes)
 static void take_over(struct hm_known *moved, const struct hm_known *known)
 {
     moved->bytes = known->bytes;
+    moved->used_bytes = known->used_bytes;
     moved->n_mappings = known->n_mappings;
     moved->block_bytes = known->block_bytes;
     moved->policy = known->policy;

@@ -19,15 +19,23 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-static void *place_large(size_t alignment, size_t bytes, struct hm_preload_where where)
+static void *take_large(size_t alignment, size_t bytes, bool is_zeroed, const struct hm_preload_choice *choice)
+{
+    char reason[HM_ALLOC_REASON];
+    const struct hm_place_slices fast = {choice->fast_slices, choice->fast_bytes};
+    const struct hm_alloc_hint hint = hm_preload_hint(bytes, choice);
+    void *memory = hm_allocate_kept(bytes, choice->spare_bytes, alignment, choice->policy);
+    if (memory && is_zeroed)
+        memset(memory, 0, bytes);
+    return memory ? memory : hm_allocate(bytes, alignment, choice->policy, &hint, &fast, reason);
+}
+
+static void *place_large(size_t alignment, size_t bytes, bool is_zeroed, struct hm_preload_where where)
 {
     struct hm_preload_choice choice;
-    char reason[HM_ALLOC_REASON];
     if (bytes > HM_ALLOCATE_MOST || !hm_preload_choose(bytes, where, &choice))
         return NULL;
-    const struct hm_place_slices fast = {choice.fast_slices, choice.fast_bytes};
-    const struct hm_alloc_hint hint = hm_preload_hint(bytes, &choice);
-    void *memory = hm_allocate(bytes, alignment, choice.policy, &hint, &fast, reason);
+    void *memory = take_large(alignment, bytes, is_zeroed, &choice);
     if (choice.fast_bytes == 0)
         return memory;
     if (choice.is_marked && memory)
@@ -48,12 +56,12 @@ static struct hm_preload_where ask(size_t bytes, const void *caller)
     return where;
 }
 
-/* Place an allocation; what is large is zeroed in any case. Returns NULL where the next library should serve it. */
+/* Place an allocation. Returns NULL where the next library should serve it. */
 static void *place_there(size_t alignment, size_t bytes, bool is_zeroed, struct hm_preload_where where)
 {
     int number = errno;
     void *memory = bytes < HM_ALLOC_LEAST ? hm_small_take(alignment, bytes, is_zeroed, where)
-                                          : place_large(alignment, bytes, where);
+                                          : place_large(alignment, bytes, is_zeroed, where);
     errno = number;
     return memory;
 }
@@ -107,7 +115,7 @@ PUBLIC void *calloc(size_t count, size_t bytes)
 static bool release_large(void *memory)
 {
     struct hm_allocated was;
-    if ((uintptr_t)memory % hm_page_size() != 0 || !hm_deallocate(memory, &was))
+    if ((uintptr_t)memory % hm_page_size() != 0 || !hm_deallocate_to_keep(memory, &was))
         return false;
     if (was.fast_bytes > 0)
         hm_preload_count(was.is_marked, was.fast_bytes, 0);

@@ -73,6 +73,7 @@ struct hm_preload_choice {
     enum hm_alloc_policy policy;
     double fast_share;    /* of HM_ALLOC_SPILL, 0..1 */
     uint32_t fast_slices; /* the same by place, as hm_allocate has them; 0: by share */
+    size_t spare_bytes;   /* that it may be larger, where kept memory is (allocate.h) */
     size_t fast_bytes;    /* that were taken of what the library may place in the fast tier; 0: nothing is counted */
     bool is_marked;       /* the allocation is marked, and hm_preload_count told so */
 };

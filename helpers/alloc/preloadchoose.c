@@ -2,6 +2,7 @@
 /* libhybridmem-preload.so: the rules of its environment send allocations to the slow tier. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdint.h>
 
 #include "allocate.h"
 #include "known.h"
@@ -40,7 +41,7 @@ struct hm_preload_where hm_preload_where(size_t bytes, const void *caller)
 bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_preload_choice *choice)
 {
     (void)bytes;
-    *choice = (struct hm_preload_choice){.policy = HM_ALLOC_SLOW};
+    *choice = (struct hm_preload_choice){.policy = HM_ALLOC_SLOW, .spare_bytes = SIZE_MAX};
     return where.tier != 0;
 }
 

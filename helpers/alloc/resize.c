@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "allocateparts.h"
+#include "base/amount.h"
 #include "base/pagesize.h"
 #include "decide.h"
+#include "kept.h"
 #include "kernel.h"
 #include "room.h"
 
@@ -62,13 +65,13 @@ static struct hm_known *change(struct hm_known *known, size_t data_bytes, bool *
     return hm_known_move(known, data_bytes);
 }
 
-/* The allocation to resize; it leaves the list, as another thread may have its addresses while it moves. `data_bytes`
- * is what it is to have. */
-static struct hm_known *take_out(void *memory, size_t bytes, const struct hm_resize *wish, size_t *data_bytes,
-                                 struct hm_more *more)
+/* The allocation to resize. `data_bytes` is what it is to have. */
+static struct hm_known *find(void *memory, size_t bytes, const struct hm_resize *wish, size_t *data_bytes,
+                             struct hm_more *more)
 {
     struct hm_known *known = hm_known_find(memory);
     more->n_runs = 0;
+    more->is_elsewhere = false;
     if (!known || hm_decide_is_in_folders(known))
         return NULL;
     *data_bytes = bytes < known->bytes || wish->slices ? whole_pages(bytes)
@@ -77,8 +80,41 @@ static struct hm_known *take_out(void *memory, size_t bytes, const struct hm_res
     if (*data_bytes > known->data_bytes && !wish->slices &&
         !hm_decide_more(known, *data_bytes, wish->policy, &wish->hint, more))
         return NULL;
-    hm_known_remove(known);
     return known;
+}
+
+/* Finds it, and takes it out of the list, as another thread may have its addresses while it moves. What is kept is
+ * given back first where it takes room that the policy would have. */
+static struct hm_known *take_out(void *memory, size_t bytes, const struct hm_resize *wish, size_t *data_bytes,
+                                 struct hm_more *more)
+{
+    struct hm_room_look look;
+    struct hm_known *known = NULL;
+    bool is_ready = false;
+    for (int tries = 0; !is_ready; tries++) {
+        hm_room_look(hm_decide_layout(), tries > 0, &look);
+        if (!hm_known_lock())
+            return NULL;
+        hm_room_note(hm_decide_layout(), &look);
+        known = find(memory, bytes, wish, data_bytes, more);
+        is_ready = !more->is_elsewhere || hm_kept_bytes() == 0 || tries > 0;
+        if (!is_ready)
+            hm_decide_forget(more);
+        else if (known)
+            hm_known_remove(known);
+        struct hm_known *gone = hm_allocate_take_out_kept(!is_ready);
+        hm_known_unlock();
+        hm_allocate_discard(gone);
+    }
+    return known;
+}
+
+/* What kept memory had more than was asked for is used, if the data still has it. */
+static void set_bytes(struct hm_known *known, size_t bytes)
+{
+    bool is_all = known->data_bytes == whole_pages(bytes);
+    known->bytes = bytes;
+    known->used_bytes = is_all ? bytes : (size_t)hm_most(known->used_bytes, bytes);
 }
 
 /* Place what was added, and bind again what has lost its policies. */
@@ -101,10 +137,7 @@ static void *resize(void *memory, size_t bytes, const struct hm_resize *wish)
     struct hm_more more;
     bool is_whole = false;
     size_t data_bytes;
-    if (!hm_known_lock())
-        return NULL;
     struct hm_known *known = take_out(memory, bytes, wish, &data_bytes, &more);
-    hm_known_unlock();
     if (!known)
         return NULL;
     size_t old_bytes = known->data_bytes;
@@ -114,7 +147,7 @@ static void *resize(void *memory, size_t bytes, const struct hm_resize *wish)
     hm_known_lock(); /* as it was had before, it is had here */
     if (resized) {
         known = resized;
-        known->bytes = bytes;
+        set_bytes(known, bytes);
         place(known, old_bytes, is_whole, wish, &more);
     } else {
         hm_decide_forget(&more);

@@ -15,10 +15,11 @@ struct hm_resize {
 
 /*
  * Change the size of a placed allocation to `bytes`, above 0. Its pages go with it and are not copied, except for those
- * that are placed anew on another node: the kernel copies these one by one. What is added is zeroed. Returns where it
- * is now. NULL: it has not changed, as `memory` did not come from hm_allocate or has files in it, the kernel does not
- * move it (the program has changed a part of it, by mprotect and the like), there are no addresses or mappings left,
- * or the caller is in a signal handler that has interrupted this function or one of allocate.h. Keeps errno.
+ * that are placed anew on another node: the kernel copies these one by one. What is added may have any content, as what
+ * was kept (kept.h) may be larger than what was asked for. Returns where it is now. NULL: it has not changed, as
+ * `memory` did not come from hm_allocate or has files in it, the kernel does not move it (the program has changed a
+ * part of it, by mprotect and the like), there are no addresses or mappings left, or the caller is in a signal handler
+ * that has interrupted this function or one of allocate.h. Keeps errno.
  */
 void *hm_resize(void *memory, size_t bytes, const struct hm_resize *wish);
 

@@ -7,8 +7,9 @@
  * works for the rest of a microsecond. What a large allocation with its end takes more is compared with a walk of its
  * stack by libgcc's unwinder. Prints both ratios, and the ns that a small and a large one take more. Its argument is
  * the library of the notes; or "guided", where it was started with that of the guidance, whose size classes of up to 1
- * KiB are fast. Then it prints also the bytes resident for each byte of small allocations, of libc's malloc and the
- * library's; with "resident" it prints those of malloc alone, whichever that is.
+ * KiB are fast, and the site of its blocks of 1 MiB. Then it prints also the bytes resident for each byte of small
+ * allocations, of libc's malloc and the library's, and the ratio for blocks of 1 MiB that are filled; with "resident"
+ * it prints the bytes resident of malloc alone, whichever that is.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -22,16 +23,21 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "sites/compile/given.h"
 #include "sites/record/table.h"
 
 #define ROUNDS 200
 #define SMALL_PAIRS 2000 /* some 2 ms: many rounds are not interrupted, also where others are at work */
 #define LARGE_PAIRS 200
 #define LARGE 8192
+#define BLOCK_PAIRS 100
+#define BLOCK ((size_t)1 << 20)
 #define KEPT 64
 #define PAIR_NS 1000
 #define OBJECTS 100000
 #define LARGEST_OBJECT 1000
+
+_Thread_local uint64_t HM_SITES_GIVEN; /* as in a program that hybridmem-cc has compiled */
 
 void *__libc_malloc(size_t bytes);
 void __libc_free(void *memory);
@@ -46,15 +52,19 @@ __attribute__((noinline)) static void work(unsigned steps)
     sum = value;
 }
 
-/* ns of CPU time for a pair. */
+/* ns of CPU time for a pair. Blocks are filled, one after the other; of the others, KEPT live at a time, a byte is
+ * written. */
 static double run(void *(*take)(size_t), void (*give)(void *), unsigned pairs, size_t bytes, unsigned steps)
 {
     static void *kept[KEPT];
+    size_t filled = bytes == BLOCK ? BLOCK : 1;
+    unsigned n_kept = bytes == BLOCK ? 1 : KEPT;
     uint64_t began = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     for (unsigned i = 0; i < pairs; i++) {
-        give(kept[i % KEPT]);
-        kept[i % KEPT] = take(bytes + i % 32);
-        *(volatile char *)kept[i % KEPT] = 1;
+        give(kept[i % n_kept]);
+        kept[i % n_kept] = take(bytes + i % 32);
+        memset(kept[i % n_kept], (int)i, filled);
+        __asm__ volatile("" : : "r"(kept[i % n_kept]) : "memory");
         work(steps);
     }
     double passed = (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began) / pairs;
@@ -221,6 +231,15 @@ static double grow_alone(void *(*take)(size_t), void (*give)(void *))
     return *found;
 }
 
+/* In the site whose id is all ones. */
+static double compare_blocks(void)
+{
+    HM_SITES_GIVEN = UINT64_MAX;
+    struct cost block = compare(BLOCK_PAIRS, BLOCK, 0);
+    HM_SITES_GIVEN = 0;
+    return block.ratio;
+}
+
 int main(int argc, char **argv)
 {
     const char *folder = getenv(HM_SITES_FOLDER);
@@ -237,7 +256,7 @@ int main(int argc, char **argv)
     double large_ratio = compare_with_unwinder(LARGE_PAIRS, LARGE);
     printf("%.3f %.0f %.0f %.0f %.3f", small.ratio, bare.plain_ns, bare.more_ns, large.more_ns, large_ratio);
     if (is_guided)
-        printf(" %.3f %.3f", grow_alone(__libc_malloc, __libc_free), grow_alone(malloc, free));
+        printf(" %.3f %.3f %.3f", grow_alone(__libc_malloc, __libc_free), grow_alone(malloc, free), compare_blocks());
     putchar('\n');
     return is_guided ? 0 : end(folder);
 }

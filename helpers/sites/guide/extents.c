@@ -105,6 +105,7 @@ static size_t take_fast(enum hm_guide_tier tier, size_t bytes)
     size_t taken = hm_guide_take(tier, bytes, tier == HM_GUIDE_LIMITED ? FAST_LEAST : bytes);
     size_t whole = taken & ~(FAST_LEAST - 1);
     hm_guide_give(tier, taken - whole);
+    hm_guide_fit();
     return whole;
 }
 

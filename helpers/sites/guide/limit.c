@@ -26,6 +26,11 @@ void hm_limit_add(struct hm_limit *limit, uint64_t bytes)
         atomic_fetch_add(&limit->used, bytes);
 }
 
+uint64_t hm_limit_left(const struct hm_limit *limit)
+{
+    return limit->most_bytes == UINT64_MAX ? UINT64_MAX : hm_less(limit->most_bytes, atomic_load(&limit->used));
+}
+
 void hm_limit_give(struct hm_limit *limit, uint64_t bytes)
 {
     if (limit->most_bytes != UINT64_MAX)

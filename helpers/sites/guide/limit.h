@@ -30,6 +30,8 @@ struct hm_limit {
 uint64_t hm_limit_take(struct hm_limit *limit, uint64_t bytes, uint64_t least);
 /* Takes them whether or not they are left. */
 void hm_limit_add(struct hm_limit *limit, uint64_t bytes);
+/* The bytes that are left; UINT64_MAX: there is no limit. */
+uint64_t hm_limit_left(const struct hm_limit *limit);
 void hm_limit_give(struct hm_limit *limit, uint64_t bytes);
 
 enum hm_limit_taken {

@@ -30,6 +30,7 @@ static enum hm_limit_taken map(enum hm_guide_tier tier, const void *memory, size
     if (taken != HM_LIMIT_TAKEN)
         return taken;
     taken = hm_limit_map(&hm_guide_limit, memory, bytes);
+    hm_guide_fit();
     if (taken != HM_LIMIT_TAKEN && tier == HM_GUIDE_LIMITED)
         hm_limit_unmap(&hm_guide_limited, memory, bytes);
     return taken;

@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "alloc/allocate.h"
+#include "alloc/kept.h"
 #include "alloc/kernel.h"
 #include "alloc/next.h"
 #include "alloc/nextfork.h"
 #include "alloc/small.h"
+#include "base/amount.h"
 #include "sites/compile/given.h"
 #include "sites/profile/slices.h"
 #include "sites/record/stack.h"
@@ -215,6 +217,13 @@ struct hm_preload_where hm_preload_where(size_t bytes, const void *caller)
     return find(HM_SITES_GIVEN, bytes, caller);
 }
 
+void hm_guide_fit(void)
+{
+    size_t kept = hm_kept_bytes();
+    if (kept > 0 && hm_limit_left(&hm_guide_limit) < kept)
+        hm_give_back_kept();
+}
+
 uint64_t hm_guide_take(enum hm_guide_tier tier, uint64_t bytes, uint64_t least)
 {
     uint64_t own = tier == HM_GUIDE_LIMITED ? hm_limit_take(&hm_guide_limited, bytes, least) : bytes;
@@ -250,10 +259,18 @@ static void take_slices(size_t bytes, uint32_t slices, struct hm_preload_choice 
     choice->fast_bytes = taken;
 }
 
+/* The bytes that are left of the limits. */
+static size_t left_of(enum hm_guide_tier tier)
+{
+    uint64_t left = hm_limit_left(&hm_guide_limit);
+    return (size_t)(tier == HM_GUIDE_LIMITED ? hm_least(left, hm_limit_left(&hm_guide_limited)) : left);
+}
+
 bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_preload_choice *choice)
 {
     bool is_unlimited = where.tier == HM_GUIDE_FAST && hm_guide_limit.most_bytes == UINT64_MAX;
     *choice = (struct hm_preload_choice){.policy = HM_ALLOC_FAST, .is_marked = where.tier == HM_GUIDE_LIMITED};
+    choice->spare_bytes = is_unlimited ? SIZE_MAX : 0;
     if (where.tier == HM_GUIDE_SLOW)
         return false;
     if (where.slices != HM_SLICES_ALL) {
@@ -264,6 +281,7 @@ bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_pr
             choice->policy = HM_ALLOC_SPILL;
             choice->fast_share = (double)choice->fast_bytes / (double)bytes;
         }
+        choice->spare_bytes = left_of(where.tier);
     }
     return is_unlimited || choice->fast_bytes > 0;
 }
@@ -282,4 +300,5 @@ void hm_preload_count(bool is_marked, size_t counted_bytes, size_t now_bytes)
     if (is_marked)
         hm_limit_add(&hm_guide_limited, now_bytes);
     hm_guide_give(is_marked ? HM_GUIDE_LIMITED : HM_GUIDE_FAST, counted_bytes);
+    hm_guide_fit();
 }

@@ -34,6 +34,9 @@ extern struct hm_limit hm_guide_limit, hm_guide_limited;
 uint64_t hm_guide_take(enum hm_guide_tier tier, uint64_t bytes, uint64_t least);
 /* The least that an allocation takes: what is left may be a part of it, and so much is better than nothing. */
 uint64_t hm_guide_least(enum hm_guide_tier tier, uint64_t bytes);
+/* Frees what is kept of freed memory (alloc/kept.h), where the limit would not have room for it beside what was taken.
+ * To be called where something was. */
+void hm_guide_fit(void);
 void hm_guide_give(enum hm_guide_tier tier, uint64_t bytes);
 
 /* Has this thread come from the library itself? Then its allocations are not guided. */

@@ -59,6 +59,11 @@ static void advise(char *memory, size_t bytes, int advice)
         assert_int_equal(madvise(memory, bytes, advice), 0);
 }
 
+uint64_t hm_kernel_now_ns(void)
+{
+    return __atomic_add_fetch(&machine.now_ns, machine.step_ns, __ATOMIC_SEQ_CST);
+}
+
 int hm_kernel_prefer(void *memory, size_t bytes, int node)
 {
     if (machine.prefer_errno && machine.prefer_left-- == 0) {
@@ -133,6 +138,7 @@ int twosockets_set_up(void **state)
     (void)state;
     for (size_t i = 0; i < N_ROWS(machine.free_bytes); i++)
         machine.free_bytes[i] = 1024 * MIB;
+    machine.step_ns = 1000000000;
     machine.allowed = "0-3";
     machine.prefer_errno = machine.default_errno = machine.where_errno = machine.map_errno = 0;
     machine.n_calls = machine.prefer_left = machine.default_bytes = 0;

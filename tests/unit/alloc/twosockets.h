@@ -22,6 +22,7 @@ struct twosockets {
     int n_moving_calls;   /* of hm_kernel_move_to */
     size_t prefer_left;   /* number of hm_kernel_prefer calls that succeed before the others fail with prefer_errno */
     size_t most_mappings; /* vm.max_map_count, which the library reads once; 0: 65530 */
+    uint64_t now_ns, step_ns; /* each look at the clock is so much later: 0, or by default a second */
     size_t n_calls;
     struct {
         char *memory;
