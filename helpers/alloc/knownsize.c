@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of known.h that changes sizes. A page is never in two places: so no more memory is needed than the larger
  * one of both sizes, and no more addresses where these are limited (RLIMIT_AS). */
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -73,6 +74,15 @@ static void unmap_around(struct hm_known *known, bool is_head_kept)
         munmap(known->base, known->base_bytes);
 }
 
+/* Is nothing changed over which the kernel did not move? It may have unmapped these addresses before it failed, and
+ * another thread may have them then. It would not make the front of a mapping larger, and does not look at more than
+ * one (EFAULT). */
+static bool is_one_mapping(const struct hm_known *moved)
+{
+    size_t page = hm_page_size(), bytes = page + moved->data_bytes;
+    return hm_kernel_remap(moved->data - page, bytes, bytes + page, 0, NULL) == MAP_FAILED && errno != EFAULT;
+}
+
 /* Move it over other addresses, aligned to huge pages as these were. */
 static struct hm_known *move_aligned(struct hm_known *known, size_t data_bytes)
 {
@@ -85,8 +95,7 @@ static struct hm_known *move_aligned(struct hm_known *known, size_t data_bytes)
         unmap_around(known, false);
         return moved;
     }
-    /* The kernel may have unmapped the new addresses before it failed, and another thread may have them. */
-    if (map_free(moved->data, moved->data_bytes))
+    if (is_one_mapping(moved) || map_free(moved->data, moved->data_bytes))
         hm_known_unmap(moved);
     else
         unmap_around(moved, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests random sequences of malloc, calloc, realloc, free and fork of a preload library: each allocation keeps its
- * content, and all that is counted is exact: nodes' room, mappings, and what a library places in the fast
+ * content, and all that is counted is exact: nodes' room, mappings, addresses, and what a library places in the fast
  * tier. */
 #include <errno.h>
 #include <pthread.h>
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -172,6 +173,16 @@ static void resize(size_t i)
     fill(i, block[i].mark);
 }
 
+static size_t addresses(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return pages * hm_page_size();
+}
+
 static void check_room_and_mappings(void)
 {
     uint64_t room[HM_ALLOC_NODES];
@@ -238,7 +249,7 @@ static void step(void)
 static void test_random_sequences(void **state)
 {
     (void)state;
-    size_t kept = 0;
+    size_t least = 0, kept = 0;
     for (uint64_t sequence = 0; sequence < SEQUENCES; sequence++) {
         print_message("sequence %u\n", (unsigned)sequence);
         numbers = (struct hm_random){sequence};
@@ -253,6 +264,9 @@ static void test_random_sequences(void **state)
                 go_on_in_child();
         }
         release_all();
+        if (sequence == 0)
+            least = addresses();
+        assert_in_range(addresses(), least - MIB, least + MIB);
     }
     assert_true(kept > STEPS);
 }
