@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -21,10 +22,18 @@ static struct hm_sites_process *process;
 static char file[PATH_MAX];
 static uint32_t room; /* blocks for which the file has disk space: a store elsewhere could be a SIGBUS */
 
-static uint32_t *slot;  /* index: a block's number + 1 by its address; 0: free. Linear probing */
+/* Index: a block's number + 1 by its address, with IS_MAPPING where it is one; 0: free. Linear probing. */
+static uint32_t *slot;
+#define IS_MAPPING (UINT32_C(1) << 31)
 static uint32_t *spare; /* numbers of blocks that have ended */
 static uint32_t n_spare;
-static uint32_t mapping[HM_SITES_MAPPINGS];
+
+/* The process's own mappings, by address: none has a part of another. Unlike the file, the program cannot write them.
+ */
+static struct mapping {
+    uintptr_t start, stop;
+    uint32_t number;
+} mapping[HM_SITES_MAPPINGS];
 static unsigned n_mappings;
 
 static uint64_t ordered_bytes[HM_SITES_ENTRIES]; /* that this process has allocated at each site */
@@ -104,11 +113,17 @@ static uintptr_t address_of(uint32_t number)
     return atomic_load_explicit(&process->block[number].address, memory_order_relaxed);
 }
 
+/* The number of the block that a slot has. */
+static uint32_t number_in(uint32_t at)
+{
+    return (slot[at] & ~IS_MAPPING) - 1;
+}
+
 /* The slot of the address, or the free one where it would be. */
 static uint32_t find(uintptr_t address)
 {
     uint32_t at = home_of(address);
-    while (slot[at] && address_of(slot[at] - 1) != address)
+    while (slot[at] && address_of(number_in(at)) != address)
         at = (at + 1) & (SLOTS - 1);
     return at;
 }
@@ -118,13 +133,41 @@ static void clear_slot(uint32_t at)
 {
     slot[at] = 0;
     for (uint32_t next = (at + 1) & (SLOTS - 1); slot[next]; next = (next + 1) & (SLOTS - 1)) {
-        uint32_t home = home_of(address_of(slot[next] - 1));
+        uint32_t home = home_of(address_of(number_in(next)));
         if (((next - home) & (SLOTS - 1)) < ((next - at) & (SLOTS - 1)))
             continue;
         slot[at] = slot[next];
         slot[next] = 0;
         at = next;
     }
+}
+
+/* ---------------------------------------------------------- mappings */
+
+/* The first mapping that ends behind the address. */
+static unsigned first_behind(uintptr_t address)
+{
+    unsigned low = 0, high = n_mappings;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (mapping[middle].stop <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void insert_mapping(const struct mapping *new)
+{
+    unsigned at = first_behind(new->start);
+    memmove(&mapping[at + 1], &mapping[at], (n_mappings++ - at) * sizeof(*mapping));
+    mapping[at] = *new;
+}
+
+static void remove_mapping(unsigned at)
+{
+    memmove(&mapping[at], &mapping[at + 1], (--n_mappings - at) * sizeof(*mapping));
 }
 
 /* ---------------------------------------------------------- blocks */
@@ -154,15 +197,16 @@ static struct hm_blocks_part end(uint32_t at)
 {
     if (slot[at] == 0)
         return (struct hm_blocks_part){.bytes = 0};
-    uint32_t number = slot[at] - 1;
+    uint32_t number = number_in(at);
+    uintptr_t address = address_of(number);
+    unsigned known = slot[at] & IS_MAPPING ? first_behind(address) : n_mappings;
     struct hm_sites_block *block = &process->block[number];
-    struct hm_blocks_part part = part_of(block, address_of(number), block->bytes, true);
+    struct hm_blocks_part part = part_of(block, address, block->bytes, true);
     clear_slot(at);
     set_address(block, 0);
     spare[n_spare++] = number;
-    for (unsigned i = 0; i < n_mappings; i++)
-        if (mapping[i] == number)
-            mapping[i--] = mapping[--n_mappings];
+    if (known < n_mappings && mapping[known].number == number)
+        remove_mapping(known);
     return part;
 }
 
@@ -212,41 +256,50 @@ bool hm_blocks_add(const struct hm_blocks_new *new)
     if (number == n)
         atomic_store(&process->n_blocks, n + 1);
     set_address(block, new->address);
-    slot[at] = number + 1;
+    slot[at] = (number + 1) | (new->is_mapping ? IS_MAPPING : 0);
     if (new->is_mapping)
-        mapping[n_mappings++] = number;
+        insert_mapping(&(const struct mapping){new->address, new->address + new->bytes, number});
     return true;
 }
 
 /* Gives a mapping another beginning. */
-static void move_start(uint32_t number, uintptr_t address)
+static void move_start(struct mapping *known, uintptr_t address)
 {
-    clear_slot(find(address_of(number)));
-    set_address(&process->block[number], address);
-    slot[find(address)] = number + 1;
+    clear_slot(find(known->start));
+    set_address(&process->block[known->number], address);
+    slot[find(address)] = (known->number + 1) | IS_MAPPING;
+    known->start = address;
+}
+
+/* What the range has of this mapping ends. */
+static struct hm_blocks_part cut(struct mapping *known, uintptr_t address, uintptr_t after)
+{
+    struct hm_sites_block *block = &process->block[known->number];
+    /* What is left is forgotten, too, where an allocation inside the mapping begins at the same address. */
+    if (address <= known->start && (known->stop <= after || slot[find(after)]))
+        return end(find(known->start));
+    struct hm_blocks_part part = part_of(block, (uintptr_t)hm_most(known->start, address), 0, false);
+    if (address <= known->start) {
+        part.bytes = after - known->start;
+        block->bytes = known->stop - after;
+        move_start(known, after);
+    } else {
+        part.bytes = known->stop - address;
+        block->bytes = address - known->start;
+        known->stop = address;
+    }
+    return part;
 }
 
 struct hm_blocks_part hm_blocks_cut(uintptr_t address, uint64_t bytes)
 {
-    for (unsigned i = 0; i < n_mappings && bytes > 0; i++) {
-        uint32_t number = mapping[i];
-        struct hm_sites_block *block = &process->block[number];
-        uintptr_t start = address_of(number), stop = start + block->bytes, after = address + bytes;
-        if (after <= start || stop <= address || slot[find(start)] != number + 1)
-            continue;
-        /* What is left is forgotten, too, where an allocation inside the mapping begins at the same address. */
-        if (address <= start && (stop <= after || slot[find(after)]))
-            return end(find(start));
-        struct hm_blocks_part part = part_of(block, (uintptr_t)hm_most(start, address), 0, false);
-        if (address <= start) {
-            part.bytes = after - start;
-            block->bytes = stop - after;
-            move_start(number, after);
-        } else {
-            part.bytes = stop - address;
-            block->bytes = address - start;
-        }
-        return part;
+    uintptr_t after = address + bytes;
+    unsigned at = first_behind(address);
+    while (bytes > 0 && at < n_mappings && mapping[at].start < after) {
+        uint32_t place = find(mapping[at].start);
+        if (slot[place] && number_in(place) == mapping[at].number)
+            return cut(&mapping[at], address, after);
+        remove_mapping(at); /* the program has written into its file */
     }
     return (struct hm_blocks_part){.bytes = 0};
 }
