@@ -21,7 +21,7 @@ int slurm_spank_init(spank_t spank, int count, char **words)
         hm_option_register(spank);
         return 0;
     case S_CTX_SLURMD:
-        slurm_info("hybridmem %s, built for Slurm %s", PACKAGE_VERSION, HM_SLURM_VERSION);
+        hm_slurmd_begin();
         return 0;
     default:
         return 0;

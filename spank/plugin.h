@@ -35,6 +35,11 @@ int hm_option_called(int value, const char *text, int remote);
 /* Check the option's text. Returns 0, or -1 with one line on standard error. */
 int hm_submit_judge(const char *text);
 
+/* slurmd.c: slurmd, when it starts */
+
+/* Log the versions, and forget what slurm.conf may say otherwise now. */
+void hm_slurmd_begin(void);
+
 /* job_script.c: prolog and epilog, as root */
 
 /* Run `hybridmem-job begin` for the job, unless the configuration switches hybridmem off. */

@@ -108,10 +108,9 @@ struct hm_job {
     /* UNIX time at which the job's time limit ends, as the prolog was told; 0: not known */
     uint64_t end_s;
     char boot_id[40];
-    uint64_t fair_weight;  /* for the split of the fast tier, from hybridmem.conf; 1 where nothing is given */
-    bool had_company;      /* another job lived on the node at some time during this one */
-    uint32_t usable_cores; /* how many cores of the node jobs can have, in Slurm's count; 0: not known, or not asked */
-    bool has_strangers;    /* one of them has no entry: nobody knows whether it is over (node/company.h) */
+    uint64_t fair_weight; /* for the split of the fast tier, from hybridmem.conf; 1 where nothing is given */
+    bool had_company;     /* another job lived on the node at some time during this one */
+    bool has_strangers;   /* one of them has no entry: nobody knows whether it is over (node/company.h) */
     bool has_cores;
     struct hm_set cores;        /* of this node, for all steps; `has_cores`: they are known */
     char cgroup[HM_JOB_CGROUP]; /* absolute path of the job's cgroup; "" until a step starts, and with cgroup v1 */

@@ -116,7 +116,6 @@ static const struct hm_field job_table[] = {
     HM_FIELD(hm_job, boot_id),
     HM_FIELD(hm_job, fair_weight),
     HM_FIELD(hm_job, had_company),
-    HM_FIELD(hm_job, usable_cores),
     HM_FIELD(hm_job, has_strangers),
     HM_FIELD(hm_job, has_cores),
     HM_FIELD(hm_job, cores),

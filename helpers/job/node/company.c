@@ -104,8 +104,8 @@ bool hm_company_is_none(const struct hm_config *config, uint32_t job_id)
     return hm_ledger_visit_others(config, job_id, &part, look, &is_none, NULL) == 0 && is_none;
 }
 
-bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job)
+bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job, uint32_t usable_cores)
 {
-    return !job->has_strangers && job->has_cores && job->usable_cores > 0 &&
-           hm_set_count(&job->cores) >= job->usable_cores && hm_company_is_none(config, job->job_id);
+    return !job->has_strangers && job->has_cores && usable_cores > 0 && hm_set_count(&job->cores) >= usable_cores &&
+           hm_company_is_none(config, job->job_id);
 }

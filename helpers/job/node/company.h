@@ -24,8 +24,8 @@ int hm_company_pass(const struct hm_config *config, uint32_t job_id, struct hm_e
 /* Are all other jobs of the ledger over? A job whose entry cannot be read counts as one that is not over. */
 bool hm_company_is_none(const struct hm_config *config, uint32_t job_id);
 
-/* Is the job alone on the node: it has all cores that jobs can have there, in Slurm's count, it has met no job without
- * an entry, and hm_company_is_none? The caller holds the lock. */
-bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job);
+/* Is the job alone on the node: it has all `usable_cores` (usable.h; 0: not known), it has met no job without an entry,
+ * and hm_company_is_none? The caller holds the lock. */
+bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job, uint32_t usable_cores);
 
 #endif

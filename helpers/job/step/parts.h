@@ -17,7 +17,7 @@ struct hm_preparation {
     bool has_entry;          /* the job had an entry when it was looked for, before the lock */
     bool knows_user;
     struct hm_identity user;
-    uint32_t usable_cores;  /* of the node, as Slurm has just said; 0: it was not asked, or gave no answer */
+    uint32_t usable_cores;  /* of the node (node/usable.h); 0: not needed, or not known */
     struct hm_set job_cpus; /* what the job's cgroup allows, or all that the node allows */
     struct hm_plan_migration migration;
     uint64_t reserve_bytes;

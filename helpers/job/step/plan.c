@@ -11,9 +11,9 @@
 #include "job/ledger/log.h"
 #include "job/node/changes.h"
 #include "job/node/company.h"
+#include "job/node/usable.h"
 #include "mbitask.h"
 #include "parts.h"
-#include "slurm/scontrol.h"
 
 /* What a step's plan decides: where memory goes, or whether the node has what the mode is about; for profile that
  * nothing is placed. */
@@ -66,7 +66,7 @@ static bool is_about_the_whole_node(const struct hm_step *step, const char *text
            hm_tiers_channels(&step->config, &tiers->tier[0], &tiers->tier[tiers->n_tiers - 1]) == HM_CHANNELS_SEPARATE;
 }
 
-/* Asks Slurm once for a job how many cores of the node jobs can have, where this matters and no other job is there. */
+/* Finds out how many cores of the node jobs can have, where this matters and no other job is there. */
 static void learn_cores(struct hm_preparation *p)
 {
     struct hm_error why = {0};
@@ -74,12 +74,12 @@ static void learn_cores(struct hm_preparation *p)
     if (!p->has_entry)
         return;
     hm_hurry_begin();
-    bool is_asked = hm_ledger_read(&step->config, p->facts->job_id, p->job, NULL) == 0 && p->job->node[0] &&
-                    p->job->usable_cores == 0 && hm_company_is_none(&step->config, p->facts->job_id);
+    bool may_be_alone = hm_ledger_read(&step->config, p->facts->job_id, p->job, NULL) == 0 && p->job->node[0] &&
+                        hm_company_is_none(&step->config, p->facts->job_id);
     hm_hurry_end();
-    if (is_asked &&
+    if (may_be_alone &&
         (is_about_the_whole_node(step, p->facts->option) || is_about_the_whole_node(step, p->job->request)) &&
-        hm_scontrol_usable(p->job->node, &p->usable_cores, &why) != 0)
+        hm_usable_learn(&step->config, p->job->node, &p->usable_cores, &why) != 0)
         hm_log(HM_LOG_WARNING, "job %u: whether it has all cores of the node is not known: %s", p->facts->job_id,
                why.text);
 }
@@ -122,7 +122,7 @@ static void judge_fsdax(struct hm_preparation *p)
 static void judge_mbi(struct hm_preparation *p)
 {
     struct hm_error error = {0};
-    bool is_alone = hm_company_is_alone(&p->step->config, p->job);
+    bool is_alone = hm_company_is_alone(&p->step->config, p->job, p->usable_cores);
     const char *why = hm_mbitask_judge(&p->step->request, p->facts->array_task_id, p->facts->n_nodes, is_alone, &error);
     if (why)
         hm_step_refuse(p->step, why);
@@ -177,7 +177,7 @@ done:
 static int resolve_with_lock(struct hm_preparation *p, struct hm_plan *plan)
 {
     struct hm_step *step = p->step;
-    step->abilities.alone = hm_company_is_alone(&step->config, p->job);
+    step->abilities.alone = hm_company_is_alone(&step->config, p->job, p->usable_cores);
     if (resolve(p, plan) != 0)
         return -1;
     if (!plan->has_weights)

@@ -146,8 +146,6 @@ static void note_facts(struct hm_preparation *p)
     }
     if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)
         job->has_cores = true;
-    if (p->usable_cores > 0)
-        job->usable_cores = p->usable_cores;
     if (p->step->cgroup[0])
         hm_text_copy(job->cgroup, p->step->cgroup, sizeof(job->cgroup));
     if (facts->step_id != HM_STEP_EXTERN)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -206,6 +207,25 @@ static void the_built_in_path_need_not_be_there(void **state)
     assert_string_equal(said, "");
 }
 
+/* slurm.conf may have changed when slurmd starts, and at no other time. */
+static void what_slurm_has_said_is_forgotten_when_slurmd_starts(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"run", "run/root", "run/root/node"};
+    char word[256], text[256];
+    int n = snprintf(word, sizeof(word), "config=%s", scratch_path("hybridmem.conf"));
+    assert_true(n < (int)sizeof(word));
+    snprintf(text, sizeof(text), "run_dir = \"%s/run\"\n", scratch);
+    scratch_write(word + strlen("config="), text);
+    for (size_t i = 0; i < N_ROWS(folders); i++)
+        assert_int_equal(mkdir(scratch_path("%s", folders[i]), 0700), 0);
+    for (context = S_CTX_LOCAL; context <= S_CTX_JOB_SCRIPT; context++) {
+        scratch_write(scratch_path("run/root/node/usable"), "");
+        assert_string_equal(load_with(word), "");
+        assert_int_equal(access(scratch_path("run/root/node/usable"), F_OK) == 0, context != S_CTX_SLURMD);
+    }
+}
+
 /* In sbatch, srun and salloc, before there is a job. */
 static void what_a_user_may_not_have_is_refused_at_once(void **state)
 {
@@ -299,6 +319,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_in_the_plugstack_line_is_named),
         cmocka_unit_test(a_configuration_that_is_named_must_be_there),
         cmocka_unit_test(the_built_in_path_need_not_be_there),
+        cmocka_unit_test(what_slurm_has_said_is_forgotten_when_slurmd_starts),
         cmocka_unit_test(what_a_user_may_not_have_is_refused_at_once),
         cmocka_unit_test(the_hooks_hand_on_what_slurmd_knows),
         cmocka_unit_test(a_process_that_is_left_behind_holds_no_hook),

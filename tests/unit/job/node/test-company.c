@@ -112,26 +112,23 @@ static void test_who_has_the_node(void **state)
     (void)state;
     ledger_empty(&config);
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    job.usable_cores = 4;
-    assert_false(hm_company_is_alone(&config, &job)); /* cores not known */
+    assert_false(hm_company_is_alone(&config, &job, 4)); /* cores not known */
     job.has_cores = true;
     assert_int_equal(hm_set_parse(&job.cores, "0-2", NULL), 0);
-    assert_false(hm_company_is_alone(&config, &job));
+    assert_false(hm_company_is_alone(&config, &job, 4));
     assert_int_equal(hm_set_parse(&job.cores, "0-3", NULL), 0);
-    assert_true(hm_company_is_alone(&config, &job));
+    assert_true(hm_company_is_alone(&config, &job, 4));
     assert_int_equal(hm_set_parse(&job.cores, "2-5", NULL), 0); /* 0 and 1 are specialized */
-    assert_true(hm_company_is_alone(&config, &job));
-    job.usable_cores = 0; /* Slurm has not answered */
-    assert_false(hm_company_is_alone(&config, &job));
-    job.usable_cores = 4;
+    assert_true(hm_company_is_alone(&config, &job, 4));
+    assert_false(hm_company_is_alone(&config, &job, 0)); /* Slurm has not answered */
 
     assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
-    assert_false(hm_company_is_alone(&config, &job));
+    assert_false(hm_company_is_alone(&config, &job, 4));
     earlier.has_ended = true;
     assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
-    assert_true(hm_company_is_alone(&config, &job));
+    assert_true(hm_company_is_alone(&config, &job, 4));
     scratch_write(scratch_path("run/jobs/9"), "an entry that nobody can read");
-    assert_false(hm_company_is_alone(&config, &job));
+    assert_false(hm_company_is_alone(&config, &job, 4));
 }
 
 /* The other job is marked once; its entry is not written again. */
@@ -144,13 +141,12 @@ static void test_a_job_without_an_entry_passes(void **state)
     earlier.has_cores = true;
     assert_int_equal(hm_set_parse(&all, "0-3", NULL), 0);
     earlier.cores = all;
-    earlier.usable_cores = 4;
     assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
     assert_int_equal(hm_company_pass(&config, 7, &error), 0); /* a job is no company for itself */
-    assert_true(hm_company_is_alone(&config, &earlier));
+    assert_true(hm_company_is_alone(&config, &earlier, 4));
     assert_int_equal(hm_company_pass(&config, 8, &error), 0);
     assert_true(earlier_had_company());
-    assert_false(hm_company_is_alone(&config, &earlier));
+    assert_false(hm_company_is_alone(&config, &earlier, 4));
     assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0); /* from here on it cannot be written */
     assert_int_equal(hm_company_pass(&config, 8, &error), 0);
     assert_int_equal(rmdir(scratch_path("run/jobs/7.draft")), 0);
