@@ -16,6 +16,10 @@
 #include "sites/record/blocks.h"
 #include "unit/lib/scratch.h"
 
+/* tests/meter/placements.py reads both of recorded runs. */
+_Static_assert(sizeof(struct hm_sites_entry) == 248 && sizeof(struct hm_sites_block) == 40,
+               "tests/meter/placements.py knows the sizes");
+
 #define PAGE 4096
 #define PAGES 400
 #define MOST_PAGES 12
