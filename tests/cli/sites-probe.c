@@ -62,11 +62,16 @@ CALLER(7)
 static char *(*const callers[CALLERS])(void) = {caller_0, caller_1, caller_2, caller_3,
                                                 caller_4, caller_5, caller_6, caller_7};
 
-static double cpu_s(void)
+static double clock_s(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static double cpu_s(void)
+{
+    return clock_s(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Reads cache lines far from each other; the size is a power of two. */
@@ -769,6 +774,19 @@ static void phases(void)
     free(second);
 }
 
+/* Waits for so many looks that what is allocated lives far longer than the time between two of them, also where the
+ * machine stalls. */
+static void await_many_looks(void)
+{
+    double start_s = clock_s(CLOCK_MONOTONIC), before_s = start_s, longest_s = 0;
+    for (int i = 0; i < 4 * LOOKS || before_s - start_s < 8 * longest_s; i++) {
+        await_look();
+        double now_s = clock_s(CLOCK_MONOTONIC);
+        longest_s = now_s - before_s > longest_s ? now_s - before_s : longest_s;
+        before_s = now_s;
+    }
+}
+
 /* Of a mapping of 8 MiB a quarter is touched, of one of 9 MiB nothing, and of one of 3 MiB all; and one of 5 MiB is
  * shared with a child. */
 static void untouched(void)
@@ -784,8 +802,7 @@ static void untouched(void)
     memset(part + MIB, 1, 2 * MIB);
     memset(whole, 1, 3 * MIB);
     sum += (uint64_t)none[0] + (uint64_t)shared[0]; /* reads the zero page */
-    for (int i = 0; i < LOOKS; i++)
-        await_look();
+    await_many_looks();
 }
 
 /* Executes itself `more` times, each after the recorder has removed the file of the program before. */

@@ -9,7 +9,8 @@
 
 #define SLOTS 256                        /* of equal length, which doubles when the program goes on */
 #define SLOT_NS (UINT64_C(20) * 1000000) /* the first length: that of a look */
-/* What is touched between the last look at page maps and the end is not seen: that may be so much of the run. */
+/* What is touched between the last look at page maps and the end is not seen: that may be so much of the run, and of
+ * the life of a site's allocations. */
 #define UNSEEN 0.25
 
 /* A site between two looks at page maps. */
@@ -199,14 +200,14 @@ static uint32_t slices_of(const struct hm_watch_seen *seen, bool is_resized, con
     return is_known ? slices : 0;
 }
 
-/* Memory that is gone before the next look counts in full. */
+/* Memory that may be gone before a look has seen most of what it touches counts in full. */
 static void report_resident(const struct hm_series *series, size_t at, uint64_t all_ns, bool is_resized,
                             struct hm_profile_site *site)
 {
     const struct between *between = &series->between[at];
     struct hm_profile_resident *resident = &site->resident;
     resident->is_known = true;
-    if (!(site->lifetime_s * 1e9 >= (double)series->gap_ns)) {
+    if (!(site->lifetime_s * 1e9 * UNSEEN >= (double)series->gap_ns)) {
         resident->peak_bytes = site->peak_bytes;
         resident->mean_bytes = fmin(site->mean_bytes, (double)site->peak_bytes);
         memcpy(resident->series, site->series, sizeof(site->series));

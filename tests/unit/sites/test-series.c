@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "sites/commands/series.h"
+#include "unit/lib/rows.h"
 
 #define MS UINT64_C(1000000)
 #define LAST (HM_PROFILE_PARTS - 1)
@@ -148,12 +149,14 @@ static void test_resident_memory(void **state)
     look_at_pages(&scene, 20, 800, 0);
     look(&scene, 800, FIRST, 800);
     look_at_pages(&scene, 800, 800, 200);
+    look_at_pages(&scene, 1500, 800, 200);
     look(&scene, 1620, FIRST, 830); /* 30 are gone before the next look */
     look(&scene, 1680, FIRST, 800);
     look_at_pages(&scene, 1700, 800, 100);
+    look_at_pages(&scene, 2400, 800, 100);
     look_at_pages(&scene, 3160, 800, 100);
     scene.watch.table->entry[FIRST].live_bytes = 0;
-    scene.site[0].lifetime_s = 2;
+    scene.site[0].lifetime_s = 3.18;
     scene.site[0].mean_bytes = 800;
     scene.site[0].peak_bytes = scene.profile.peak_bytes = 830;
     scene.site[1].lifetime_s = NAN;
@@ -167,31 +170,43 @@ static void test_resident_memory(void **state)
     assert_int_equal(resident->series[16], 230);
     assert_int_equal(resident->series[20], 100);
     assert_int_equal(resident->slices, 0x1ff); /* 9 of 32 have room for the most */
-    assert_float_equal(resident->mean_bytes, 800 * (0.78 * 200 + 0.9 * 100 + 1.46 * 100) / (3.16 * 800), 0.01);
+    assert_float_equal(resident->mean_bytes, 800 * (1.48 * 200 + 1.66 * 100) / (3.16 * 800), 0.01);
     assert_int_equal(scene.profile.resident_peak_bytes, 230);
     end_scene(&scene);
 }
 
-/* Nothing is known where looks end long before the program; memory that lives shorter than they are apart counts in
- * full. */
+/* Nothing is known where looks end long before the program; memory that lives shorter than four times the time between
+ * them counts in full. */
 static void test_memory_that_looks_do_not_see(void **state)
 {
+    static const struct {
+        uint64_t last_ms; /* the last of the looks each 500 ms */
+        double lifetime_s;
+        bool is_known;
+        uint64_t peak_bytes;
+        uint32_t slices;
+    } rows[] = {
+        {2000, 3, false, 0, 0},
+        {3000, 0.5, true, 8, 0},
+        {3000, 1.99, true, 8, 0},
+        {3000, 2, true, 1, 0x1ff},
+    };
     struct scene scene;
     (void)state;
-    for (int is_short = 0; is_short < 2; is_short++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         setup_scene(&scene);
-        look(&scene, 1000, FIRST, 8);
-        look_at_pages(&scene, 1000, 8, 1);
-        look_at_pages(&scene, is_short ? 3200 : 2200, 8, 1);
-        scene.site[0].lifetime_s = is_short ? 0.5 : 3;
+        look(&scene, 20, FIRST, 8);
+        for (uint64_t ms = 500; ms <= rows[i].last_ms; ms += 500)
+            look_at_pages(&scene, ms, 8, 1);
+        scene.site[0].lifetime_s = rows[i].lifetime_s;
         scene.site[0].peak_bytes = scene.profile.peak_bytes = 8;
         scene.watch.looked_ns = scene.watch.began_ns + 3200 * MS;
         hm_series_end(scene.series, &scene.watch);
         hm_series_report(scene.series, &scene.watch, &scene.profile);
-        assert_int_equal(scene.site[0].resident.is_known, is_short);
-        assert_int_equal(scene.site[0].resident.peak_bytes, is_short ? 8 : 0);
-        assert_int_equal(scene.site[0].resident.slices, 0);
-        assert_int_equal(scene.profile.has_resident_peak, is_short);
+        assert_int_equal(scene.site[0].resident.is_known, rows[i].is_known);
+        assert_int_equal(scene.site[0].resident.peak_bytes, rows[i].peak_bytes);
+        assert_int_equal(scene.site[0].resident.slices, rows[i].slices);
+        assert_int_equal(scene.profile.has_resident_peak, rows[i].is_known);
         end_scene(&scene);
     }
 }
