@@ -90,7 +90,7 @@ def test_the_frames_are_those_of_the_unwinder(folder, tmp_path, compiler, level,
     probe = build(tmp_path / "probe", *words, compiler=compiler)
     done = run(folder, probe, folder / f"{other}.so", folder / "via24.so", folder / "via56.so")
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert len(lines) == 2 * 17
+    assert len(lines) == 2 * 18
     for kind, *counts in lines:
         walks, by_rules, differ = map(int, counts)
         assert walks > 0 and differ == 0, (kind, done.stderr)

@@ -73,6 +73,12 @@ int dlclose(void *handle)
     return status;
 }
 
+__attribute__((constructor)) static void begin(void)
+{
+    if (hm_stack_begin() < 0)
+        abort();
+}
+
 /* For programs that do not ask. */
 __attribute__((destructor)) static void end(void)
 {

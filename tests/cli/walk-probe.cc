@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@
 extern "C" {
 extern volatile int walk_alone __attribute__((weak));
 void walk_counts(unsigned long count[3]) __attribute__((weak));
+void hm_stack_hold() __attribute__((weak));
+void hm_stack_forget() __attribute__((weak));
 }
 
 static char **argument;
@@ -269,6 +272,40 @@ static void unseen()
     load_in_turn(1, reinterpret_cast<int (*)(void *)>(dlsym(libc, "dlclose")));
 }
 
+static pthread_barrier_t in_dlclose;
+
+static void *unload(void *)
+{
+    hm_stack_hold();
+    pthread_barrier_wait(&in_dlclose);
+    pthread_barrier_wait(&in_dlclose);
+    hm_stack_forget();
+    return nullptr;
+}
+
+/* While another thread unloads a library, which nobody ends in the child. */
+static void forked()
+{
+    pthread_t thread;
+    int status = 0;
+    pthread_barrier_init(&in_dlclose, nullptr, 2);
+    pthread_create(&thread, nullptr, unload, nullptr);
+    pthread_barrier_wait(&in_dlclose);
+    pid_t child = fork();
+    if (child == 0) {
+        unsigned long count[3];
+        walk_counts(count);
+        plain();
+        walk_counts(count);
+        _exit(count[0] == 0 || count[1] != count[0] || count[2] != 0);
+    }
+    waitpid(child, &status, 0);
+    pthread_barrier_wait(&in_dlclose);
+    pthread_join(thread, nullptr);
+    if (child > 0 && status == 0)
+        plain();
+}
+
 #ifdef __x86_64__
 /* As if the program had written over the frames of its callers; it puts them right again. The value for each word from
  * the frame pointer on stands for a saved frame pointer or a return address. */
@@ -331,6 +368,7 @@ static const struct {
     {"other_library", other_library},
     {"unloading", unloading},
     {"unseen", unseen},
+    {"forked", forked},
 #ifdef __x86_64__
     {"damaged", damaged},
 #endif

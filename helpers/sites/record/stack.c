@@ -45,6 +45,7 @@ static void look_in_child(void)
 {
     if (has_threads)
         is_child_of_threads = true;
+    hm_walk_look_in_child();
 }
 
 /* ---------------------------------------------------------- walk */

@@ -96,7 +96,8 @@ _Static_assert(HM_CFI_MOST_FRAME / HM_CFI_WORD <= LOW(FRAME_BITS) && HM_CFI_MOST
                "a word has room for all sizes");
 
 static _Atomic uint64_t known[1 << SET_BITS][2];
-static atomic_uint holds; /* objects that are being unloaded */
+static atomic_uint holds;                /* objects that are being unloaded */
+static _Thread_local unsigned own_holds; /* by this thread, whose destructors may fork */
 
 static uint64_t pack(const struct hm_cfi_rule *rule)
 {
@@ -186,6 +187,7 @@ static struct hm_cfi_rule find_rule(uintptr_t address, bool may_learn)
 
 void hm_walk_hold(void)
 {
+    own_holds++;
     atomic_fetch_add(&holds, 1);
 }
 
@@ -193,6 +195,12 @@ void hm_walk_forget(void)
 {
     forget_rules();
     atomic_fetch_sub(&holds, 1);
+    own_holds--;
+}
+
+void hm_walk_look_in_child(void)
+{
+    holds = own_holds;
 }
 
 /* ---------------------------------------------------------- walk */
@@ -271,6 +279,10 @@ void hm_walk_hold(void)
 }
 
 void hm_walk_forget(void)
+{
+}
+
+void hm_walk_look_in_child(void)
 {
 }
 

@@ -23,5 +23,7 @@ bool hm_walk(const void *caller, bool may_learn, struct hm_stack *stack);
 void hm_walk_hold(void);
 /* An object was unloaded: other code may be at its addresses. */
 void hm_walk_forget(void);
+/* In a child of fork, where threads that were unloading objects are gone: only what this one unloads is waited for. */
+void hm_walk_look_in_child(void);
 
 #endif
