@@ -11,7 +11,7 @@
 #include "room.h"
 
 static struct hm_layout layout;
-unsigned hm_decide_lane;
+static unsigned lane; /* of the next block */
 
 void hm_decide_begin(void)
 {
@@ -21,6 +21,16 @@ void hm_decide_begin(void)
 const struct hm_layout *hm_decide_layout(void)
 {
     return &layout;
+}
+
+int hm_decide_lane(int n_lanes)
+{
+    return (int)(lane % (unsigned)n_lanes);
+}
+
+void hm_decide_pass_lanes(uint64_t bytes, uint64_t block_bytes)
+{
+    lane += (unsigned)((bytes - 1) / block_bytes + 1);
 }
 
 bool hm_decide_is_fast(int node)
@@ -36,9 +46,7 @@ size_t hm_decide_fast_bytes(const struct hm_known *known)
     size_t bytes = 0;
     for (size_t i = 0; i < known->n_runs; i++)
         if (hm_decide_is_fast(known->run[i].node))
-            bytes += known->run[i].bytes;
-    if (bytes > 0 && hm_decide_is_fast(known->run[known->n_runs - 1].node))
-        bytes -= hm_least(bytes, known->data_bytes - known->used_bytes); /* nobody has asked for these */
+            bytes += hm_least(known->run[i].bytes, hm_less(known->used_bytes, known->run[i].offset));
     return bytes;
 }
 
@@ -104,12 +112,12 @@ int hm_decide(struct hm_known *known, const struct hm_alloc_hint *hint, const st
         place.block_bytes = known->block_bytes;
         if (fast)
             place.first_slices = *fast;
-        place.first_lane = (int)(hm_decide_lane % (unsigned)place.n_lanes);
+        place.first_lane = hm_decide_lane(place.n_lanes);
         hm_place_blocks(&place, known->run, &placed);
         known->n_runs = placed.n_runs;
         reason = said_before;
     } while (!take_mappings(known) || hm_folders_reserve(folders, known->run, known->n_runs, known->reason) < 0);
-    hm_decide_lane += (unsigned)((known->data_bytes - 1) / known->block_bytes + 1);
+    hm_decide_pass_lanes(known->data_bytes, known->block_bytes);
     say_what_moved(known, &placed);
     return 0;
 }

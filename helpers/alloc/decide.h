@@ -12,13 +12,15 @@
 /* Read the layout, once, before all else. No lock is needed. */
 void hm_decide_begin(void);
 const struct hm_layout *hm_decide_layout(void);
-/* Lane (place.h) of the next block: each allocation goes on where the last one ended, so that small allocations spread
- * over the sockets, too. */
-extern unsigned hm_decide_lane;
+/* Lane (place.h) of the next block, of `n_lanes`: each allocation goes on where the last one ended, so that small
+ * allocations spread over the sockets, too. */
+int hm_decide_lane(int n_lanes);
+/* So many bytes, above 0, have been placed in blocks. */
+void hm_decide_pass_lanes(uint64_t bytes, uint64_t block_bytes);
 bool hm_decide_is_fast(int node);
 bool hm_decide_is_in_folders(const struct hm_known *known);
 
-/* How many bytes of the allocation are placed on nodes of the fast tier. */
+/* How many bytes of the allocation, that were asked for, are placed on nodes of the fast tier. */
 size_t hm_decide_fast_bytes(const struct hm_known *known);
 
 /* Choose a place for each block, by the allocation's policy; `fast` is as for hm_allocate. Takes the mappings for them.
@@ -30,8 +32,6 @@ int hm_decide(struct hm_known *known, const struct hm_alloc_hint *hint, const st
  * where the kernel refuses one: the data has the process's policy then, and the reason says so. */
 int hm_decide_bind(struct hm_known *known, size_t first, bool has_pages);
 
-#define HM_MORE_RUNS 128
-
 /* Where the bytes are that an allocation grows by. */
 struct hm_more {
     size_t bytes;
@@ -39,7 +39,7 @@ struct hm_more {
     size_t fill_bytes; /* the first of them, which the last run gets */
     bool is_elsewhere; /* there was no room, or no mapping, for what the policy wants */
     size_t n_runs;     /* for the others */
-    struct hm_alloc_run run[HM_MORE_RUNS];
+    struct hm_alloc_run run[HM_KNOWN_MORE_RUNS];
 };
 
 /*

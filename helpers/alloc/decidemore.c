@@ -54,14 +54,14 @@ static bool choose(const struct hm_known *known, const struct hm_layout_wish *wi
     struct hm_place place;
     struct hm_placed placed;
     char reason[HM_ALLOC_REASON] = ""; /* not read: realloc tells none */
-    size_t rest = more->bytes - more->fill_bytes, least = round_up(rest / HM_MORE_RUNS + 1, hm_page_size());
+    size_t rest = more->bytes - more->fill_bytes, least = round_up(rest / HM_KNOWN_MORE_RUNS + 1, hm_page_size());
     if (rest == 0)
         return true;
     if (hm_layout_place(hm_decide_layout(), wish, &place, reason) < 0)
         return false;
     place.bytes = rest;
     place.block_bytes = hm_most(more->block_bytes, least);
-    place.first_lane = (int)(hm_decide_lane % (unsigned)place.n_lanes);
+    place.first_lane = hm_decide_lane(place.n_lanes);
     hm_place_blocks(&place, more->run, &placed);
     more->n_runs = placed.n_runs;
     more->is_elsewhere = placed.overflow_bytes > 0 || (wish->policy != HM_ALLOC_SPILL && placed.moved_bytes > 0);
@@ -73,7 +73,7 @@ static bool choose(const struct hm_known *known, const struct hm_layout_wish *wi
     }
     if (known->n_runs + more->n_runs > known->most_runs || !hm_mappings_take_for_blocks(more->n_runs))
         return false;
-    hm_decide_lane += (unsigned)((rest - 1) / place.block_bytes + 1);
+    hm_decide_pass_lanes(rest, place.block_bytes);
     return true;
 }
 

@@ -10,8 +10,7 @@
 #include "base/pagesize.h"
 #include "kernel.h"
 
-#define BUCKETS 4096   /* a power of two */
-#define SPARE_RUNS 128 /* for what realloc adds; those that are not used take addresses only */
+#define BUCKETS 4096 /* a power of two */
 
 static struct hm_forklock lock;
 static struct hm_known *bucket[BUCKETS];
@@ -72,7 +71,7 @@ struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, boo
 {
     size_t page = hm_page_size(),
            align = (size_t)hm_most(alignment, bytes >= HM_KNOWN_HUGE_PAGE ? HM_KNOWN_HUGE_PAGE : page);
-    size_t head = round_up(sizeof(struct hm_known) + (n_runs + SPARE_RUNS) * sizeof(struct hm_alloc_run), page);
+    size_t head = round_up(sizeof(struct hm_known) + (n_runs + HM_KNOWN_MORE_RUNS) * sizeof(struct hm_alloc_run), page);
     size_t data_bytes, whole;
     if (__builtin_add_overflow(bytes, page - 1, &data_bytes) ||
         __builtin_add_overflow(data_bytes, head + align + 2 * page, &whole)) {
@@ -102,7 +101,7 @@ struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, boo
     known->data_bytes = data_bytes;
     known->base = start;
     known->base_bytes = (size_t)(end - start);
-    known->most_runs = n_runs + SPARE_RUNS;
+    known->most_runs = n_runs + HM_KNOWN_MORE_RUNS;
     return known;
 }
 

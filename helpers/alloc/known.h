@@ -10,6 +10,7 @@
 #include "hybridmem.h"
 
 #define HM_KNOWN_HUGE_PAGE ((size_t)2 << 20)
+#define HM_KNOWN_MORE_RUNS 128 /* for what realloc adds; those that are not used take addresses only */
 
 struct hm_known {
     struct hm_known *next; /* next in the same hash bucket */

@@ -264,6 +264,33 @@ static void test_what_is_added_has_its_own_tier(void **state)
     release(memory);
 }
 
+/* Bytes of the runs on fast nodes, as far as `bytes` goes. */
+static size_t fast_runs(const char *memory, size_t bytes)
+{
+    struct hm_alloc_run run;
+    size_t fast = 0;
+    for (size_t at = 0; at < bytes; at = run.offset + run.bytes) {
+        assert_int_equal(hm_where_run(memory, at, &run), 0);
+        size_t end = run.offset + run.bytes < bytes ? run.offset + run.bytes : bytes;
+        fast += run.node < 2 ? end - at : 0;
+    }
+    return fast;
+}
+
+/* What nobody has asked for is longer than the last run, and partly slow. */
+static void test_what_is_ahead_is_not_counted_in_any_run(void **state)
+{
+    const struct hm_resize wish = {HM_ALLOC_SPILL, {.block_bytes = MIB / 2, .fast_share = 0.5}, NULL};
+    (void)state;
+    for (size_t step = 0; step < 8; step++) {
+        size_t bytes = 32 * MIB + step * MIB / 4 + 1;
+        char *memory = hm_resize(get(24 * MIB, HM_ALLOC_FAST, 2 * MIB), bytes, &wish);
+        assert_in_range(hm_allocated(memory).fast_bytes, 24 * MIB, bytes - 1);
+        assert_int_equal(hm_allocated(memory).fast_bytes, fast_runs(memory, bytes));
+        release(memory);
+    }
+}
+
 static void test_slices_are_placed_anew(void **state)
 {
     const struct hm_place_slices front = {0xffff, 32 * MIB};
@@ -298,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup(test_shrinking_gives_back, twosockets_set_up),
         cmocka_unit_test_setup(test_room_is_counted, twosockets_set_up),
         cmocka_unit_test_setup(test_what_is_added_has_its_own_tier, twosockets_set_up),
+        cmocka_unit_test_setup(test_what_is_ahead_is_not_counted_in_any_run, twosockets_set_up),
         cmocka_unit_test_setup(test_slices_are_placed_anew, twosockets_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
