@@ -47,7 +47,8 @@ static bool read_text(int fd, char *out, size_t size, uint64_t offset)
     return length > 0;
 }
 
-/* Reads the program headers. False: it is no ELF file of this machine. */
+/* Reads the program headers. False: it is no ELF file with addresses of our size. Programs of another machine are told
+ * by their loader. */
 static bool read_headers(struct file *file)
 {
     ElfW(Ehdr) elf;
