@@ -12,8 +12,8 @@ import pytest
 
 HERE = Path(__file__).parent
 HELPERS = HERE.parents[1] / "helpers"
-SOURCES = ("sites/record/cfi.c", "sites/record/stack.c", "sites/record/walk.c", "sites/profile/buildid.c")
-MORE_SOURCES = ("sites/profile/siteid.c", "sites/compile/given.c", "base/error.c")
+SOURCES = ("sites/record/cfi.c", "sites/record/cfirules.c", "sites/record/stack.c", "sites/record/walk.c")
+MORE_SOURCES = ("sites/profile/buildid.c", "sites/profile/siteid.c", "sites/compile/given.c", "base/error.c")
 UNWINDER_ALONE = {"handler", "other_stack"}  # what the rules do not express
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the unwinder alone walks stacks here")
