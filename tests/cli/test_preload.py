@@ -15,6 +15,7 @@ from installed import PREFIX
 LIBRARY = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so"
 NODES = "slow=0@0"  # every machine has a node 0
 PLACED = "prefer=static:0"
+DEADLOCK_S = 120  # a program that takes so long never ends
 SUDO = [] if os.geteuid() == 0 else ["sudo", "-n"]
 # The names of the probe's large allocations; small ones stay with libc.
 LARGE = (
@@ -29,6 +30,7 @@ def run(*command, status=0, text=True, **env):
         capture_output=True,
         text=text,
         check=False,
+        timeout=DEADLOCK_S,
         env={**os.environ, "LC_ALL": "C.UTF-8", **env},
     )
     assert done.returncode == status, f"{command} gave {done.returncode}:\n{done.stdout}{done.stderr}"

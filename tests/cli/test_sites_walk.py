@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 HELPERS = HERE.parents[1] / "helpers"
 SOURCES = ("sites/record/cfi.c", "sites/record/cfirules.c", "sites/record/stack.c", "sites/record/walk.c")
 MORE_SOURCES = ("sites/profile/buildid.c", "sites/profile/siteid.c", "sites/compile/given.c", "base/error.c")
+DEADLOCK_S = 120  # a program that takes so long never ends
 UNWINDER_ALONE = {"handler", "other_stack"}  # what the rules do not express
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the unwinder alone walks stacks here")
@@ -78,7 +79,7 @@ def folder(tmp_path_factory):
 
 def run(folder, *words):
     environment = {**os.environ, "LD_PRELOAD": str(folder / "check.so"), "WALK_CHECK": "1"}
-    return subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=DEADLOCK_S)
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
