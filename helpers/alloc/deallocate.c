@@ -83,11 +83,11 @@ bool hm_deallocate_to_keep(void *memory, struct hm_allocated *was)
 
 void *hm_allocate_kept(size_t size, size_t spare_bytes, size_t alignment, enum hm_alloc_policy policy)
 {
-    size_t page = hm_page_size(), more = size / SPARE;
     if (hm_kept_bytes() == 0 || size > HM_ALLOCATE_MOST / 2 || !hm_known_lock())
         return NULL;
-    size_t whole = (size + page - 1) / page * page;
-    struct hm_known *known = hm_kept_take(whole, whole + (size_t)hm_least(spare_bytes, more), policy, alignment);
+    size_t whole = hm_whole_pages(size);
+    struct hm_known *known =
+        hm_kept_take(whole, whole + (size_t)hm_least(spare_bytes, size / SPARE), policy, alignment);
     if (known) {
         known->bytes = size;
         known->used_bytes = known->data_bytes == whole ? size : known->data_bytes;

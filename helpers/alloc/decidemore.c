@@ -8,11 +8,6 @@
 #include "mappings.h"
 #include "room.h"
 
-static size_t round_up(size_t value, size_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-
 /* May what is added be in the last run, by its tier? */
 static bool is_right(const struct hm_known *known, enum hm_alloc_policy policy)
 {
@@ -39,7 +34,7 @@ static size_t fill(const struct hm_known *known, size_t data_bytes, size_t block
     const struct hm_alloc_run *last = &known->run[known->n_runs - 1];
     size_t end = (size_t)hm_most(last->offset + block_bytes, known->data_bytes);
     size_t unit = data_bytes >= HM_KNOWN_HUGE_PAGE ? HM_KNOWN_HUGE_PAGE : hm_page_size();
-    return (size_t)hm_least(round_up(end, unit), data_bytes) - known->data_bytes;
+    return (size_t)hm_least(hm_round_up(end, unit), data_bytes) - known->data_bytes;
 }
 
 /* To look for room costs more than to grow by a page. */
@@ -54,7 +49,7 @@ static bool choose(const struct hm_known *known, const struct hm_layout_wish *wi
     struct hm_place place;
     struct hm_placed placed;
     char reason[HM_ALLOC_REASON] = ""; /* not read: realloc tells none */
-    size_t rest = more->bytes - more->fill_bytes, least = round_up(rest / HM_KNOWN_MORE_RUNS + 1, hm_page_size());
+    size_t rest = more->bytes - more->fill_bytes, least = hm_whole_pages(rest / HM_KNOWN_MORE_RUNS + 1);
     if (rest == 0)
         return true;
     if (hm_layout_place(hm_decide_layout(), wish, &place, reason) < 0)

@@ -42,11 +42,6 @@ void hm_known_unlock(void)
     hm_forklock_give(&lock);
 }
 
-static size_t round_up(size_t value, size_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-
 /*
  * Make the descriptor and the data accessible. The page of the descriptor is written to while all is one mapping. So
  * the kernel keeps the pages of all parts together (one anon_vma), and parts that had policies of their own become one
@@ -71,25 +66,26 @@ struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, boo
 {
     size_t page = hm_page_size(),
            align = (size_t)hm_most(alignment, bytes >= HM_KNOWN_HUGE_PAGE ? HM_KNOWN_HUGE_PAGE : page);
-    size_t head = round_up(sizeof(struct hm_known) + (n_runs + HM_KNOWN_MORE_RUNS) * sizeof(struct hm_alloc_run), page);
+    size_t head =
+        hm_round_up(sizeof(struct hm_known) + (n_runs + HM_KNOWN_MORE_RUNS) * sizeof(struct hm_alloc_run), page);
     size_t data_bytes, whole;
     if (__builtin_add_overflow(bytes, page - 1, &data_bytes) ||
         __builtin_add_overflow(data_bytes, head + align + 2 * page, &whole)) {
         errno = ENOMEM;
         return NULL;
     }
-    data_bytes = round_up(bytes, page);
+    data_bytes = hm_round_up(bytes, page);
     char *base = hm_kernel_map(whole);
     if (base == MAP_FAILED)
         return NULL;
     /* From `start` to `end`: the descriptor, a guard page, the data, a guard page. What the alignment leaves over on
      * both sides is unmapped. */
-    char *data = base + round_up((uintptr_t)base + head + page, align) - (uintptr_t)base;
+    char *data = base + hm_round_up((uintptr_t)base + head + page, align) - (uintptr_t)base;
     char *start = data - page - head, *end = data + data_bytes + page;
     if (start > base)
         munmap(base, (size_t)(start - base));
-    if (base + round_up(whole, page) > end)
-        munmap(end, (size_t)(base + round_up(whole, page) - end));
+    if (base + hm_round_up(whole, page) > end)
+        munmap(end, (size_t)(base + hm_round_up(whole, page) - end));
     if (!make_parts(start, head, data, end, is_for_move)) {
         munmap(start, (size_t)(end - start));
         errno = ENOMEM;

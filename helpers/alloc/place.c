@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/amount.h"
+
 #define BLOCKS 256    /* blocks of an allocation, where the caller does not ask for a block size */
 #define ROUNDING 1e-9 /* error that adding up a share over all blocks may have */
 #define NOWHERE (-1)
@@ -137,16 +139,11 @@ void hm_place_blocks(struct hm_place *place, struct hm_alloc_run *run, struct hm
     }
 }
 
-static uint64_t round_up(uint64_t value, uint64_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-
 uint64_t hm_place_block_bytes(uint64_t bytes, uint64_t wanted, uint64_t page, uint64_t huge_page)
 {
     uint64_t least = bytes / HM_ALLOC_MOST_BLOCKS + (bytes % HM_ALLOC_MOST_BLOCKS != 0);
     uint64_t block = wanted;
-    if (block > bytes) /* also keeps round_up below from overflowing */
+    if (block > bytes) /* also keeps hm_round_up below from overflowing */
         block = bytes;
     if (wanted == 0) {
         block = bytes / BLOCKS;
@@ -154,5 +151,5 @@ uint64_t hm_place_block_bytes(uint64_t bytes, uint64_t wanted, uint64_t page, ui
     }
     if (block < least)
         block = least;
-    return round_up(block, block >= huge_page ? huge_page : page);
+    return hm_round_up(block, block >= huge_page ? huge_page : page);
 }

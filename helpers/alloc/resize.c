@@ -14,16 +14,11 @@
 
 #define LEAST_AHEAD (16 * HM_KNOWN_HUGE_PAGE)
 
-static size_t whole_pages(size_t bytes)
-{
-    return (bytes + hm_page_size() - 1) / hm_page_size() * hm_page_size();
-}
-
 /* Place the data anew, all of it, and move its pages to where they belong now. */
 static void place_anew(struct hm_known *known, const struct hm_resize *wish)
 {
     struct hm_folders none = {0};
-    size_t page = hm_page_size(), least = whole_pages(known->data_bytes / known->most_runs + 1);
+    size_t page = hm_page_size(), least = hm_whole_pages(known->data_bytes / known->most_runs + 1);
     uint64_t block = hm_place_block_bytes(known->data_bytes, wish->hint.block_bytes, page, HM_KNOWN_HUGE_PAGE);
     hm_room_give(hm_decide_layout(), known->run, known->n_runs);
     known->n_runs = 0;
@@ -48,7 +43,7 @@ static void bind(struct hm_known *known, size_t first)
 static size_t pages_ahead(size_t bytes)
 {
     size_t unit = bytes >= LEAST_AHEAD ? HM_KNOWN_HUGE_PAGE : hm_page_size();
-    return (bytes + unit - 1) / unit * unit;
+    return hm_round_up(bytes, unit);
 }
 
 /* Give the data its new size. Returns its descriptor, which may be another one, or NULL where it is as it was.
@@ -74,7 +69,7 @@ static struct hm_known *find(void *memory, size_t bytes, const struct hm_resize 
     more->is_elsewhere = false;
     if (!known || hm_decide_is_in_folders(known))
         return NULL;
-    *data_bytes = bytes < known->bytes || wish->slices ? whole_pages(bytes)
+    *data_bytes = bytes < known->bytes || wish->slices ? hm_whole_pages(bytes)
                   : bytes <= known->data_bytes         ? known->data_bytes
                                                        : pages_ahead(bytes);
     if (*data_bytes > known->data_bytes && !wish->slices &&
@@ -112,7 +107,7 @@ static struct hm_known *take_out(void *memory, size_t bytes, const struct hm_res
 /* What kept memory had more than was asked for is used, if the data still has it. */
 static void set_bytes(struct hm_known *known, size_t bytes)
 {
-    bool is_all = known->data_bytes == whole_pages(bytes);
+    bool is_all = known->data_bytes == hm_whole_pages(bytes);
     known->bytes = bytes;
     known->used_bytes = is_all ? bytes : (size_t)hm_most(known->used_bytes, bytes);
 }
@@ -142,8 +137,8 @@ static void *resize(void *memory, size_t bytes, const struct hm_resize *wish)
         return NULL;
     size_t old_bytes = known->data_bytes;
     struct hm_known *resized = change(known, data_bytes, &is_whole);
-    if (!resized && data_bytes > whole_pages(bytes))
-        resized = change(known, whole_pages(bytes), &is_whole);
+    if (!resized && data_bytes > hm_whole_pages(bytes))
+        resized = change(known, hm_whole_pages(bytes), &is_whole);
     hm_known_lock(); /* as it was had before, it is had here */
     if (resized) {
         known = resized;

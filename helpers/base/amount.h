@@ -21,4 +21,10 @@ static inline uint64_t hm_less(uint64_t from, uint64_t amount)
     return from > amount ? from - amount : 0;
 }
 
+/* The next multiple of `unit`, or `amount` where it is one. The caller knows that this does not overflow. */
+static inline uint64_t hm_round_up(uint64_t amount, uint64_t unit)
+{
+    return (amount + unit - 1) / unit * unit;
+}
+
 #endif

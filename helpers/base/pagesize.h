@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "amount.h"
+
 #define HM_LINE_BYTES 64 /* of memory: what a cache loads and stores at a time */
 
 /* The number of bits of an address within a page: 12 for 4 KiB. It is read once. */
@@ -17,6 +19,12 @@ unsigned hm_page_shift(void);
 static inline uint64_t hm_page_size(void)
 {
     return UINT64_C(1) << hm_page_shift();
+}
+
+/* The bytes of all pages that are needed for so many bytes. The caller knows that this does not overflow. */
+static inline uint64_t hm_whole_pages(uint64_t bytes)
+{
+    return hm_round_up(bytes, hm_page_size());
 }
 
 /*

@@ -235,11 +235,6 @@ static void *remap_divided(char *memory, size_t bytes, size_t new_bytes, int fla
     return remapped;
 }
 
-static size_t whole_pages(size_t bytes)
-{
-    return (bytes + hm_page_size() - 1) / hm_page_size() * hm_page_size();
-}
-
 /* Is a part of the range fast, and another is not? */
 static bool is_divided(size_t bytes, const struct hm_limit_ranges *fast)
 {
@@ -251,7 +246,7 @@ static bool is_divided(size_t bytes, const struct hm_limit_ranges *fast)
 static size_t grow(enum hm_guide_tier tier, char *memory, size_t bytes, size_t new_bytes,
                    const struct hm_limit_ranges *fast)
 {
-    size_t before = whole_pages(bytes), more = (size_t)hm_less(whole_pages(new_bytes), before), all = more;
+    size_t before = hm_whole_pages(bytes), more = (size_t)hm_less(hm_whole_pages(new_bytes), before), all = more;
     if (more == 0 || fast->n == 0 || fast->range[fast->n - 1].to < bytes)
         return new_bytes;
     for (size_t i = 0; i < fast->n; i++)
@@ -272,7 +267,7 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
     enum hm_guide_tier tier = is_refused(address, bytes) ? HM_GUIDE_SLOW : take_out(address, bytes, &fast);
     void *memory = hm_next_mremap(address, bytes, new_bytes, flags, wanted);
     if (memory == MAP_FAILED && errno == EFAULT && is_divided(bytes, &fast))
-        memory = remap_divided(address, whole_pages(bytes), whole_pages(new_bytes), flags, wanted, &fast);
+        memory = remap_divided(address, hm_whole_pages(bytes), hm_whole_pages(new_bytes), flags, wanted, &fast);
     bool is_moved = memory != MAP_FAILED;
     if (is_moved && (flags & MREMAP_FIXED)) /* what was there is unmapped */
         unmap(wanted, new_bytes);
