@@ -17,6 +17,11 @@ MIB = 1 << 20
 TOPOLOGY = TOP / "tests" / "fixtures" / "topology"
 
 
+def give_accesses(site, number):
+    """Has a site of a profile so many accesses, all of them sampled reads."""
+    site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+
+
 def sites(*words, status=0):
     return helper("hybridmem-sites", *words, status=status)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from installed import PREFIX, helper, needs_llvm
-from test_sites import MIB, VALIDATOR
+from test_sites import MIB, VALIDATOR, give_accesses
 from test_sites_guide import FAST, all_slow, guide, policies
 
 PROBE = Path(__file__).parent / "sites-probe.c"
@@ -291,8 +291,7 @@ def test_a_program_with_ids_is_guided_also_when_it_is_built_anew(folder):
     profile = profile_of(folder / "old", "where")
     profile["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
     for site in profile["sites"]:
-        number = {2: 750, 8: 250}.get(site["peak_bytes"] / MIB, 0)
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        give_accesses(site, {2: 750, 8: 250}.get(site["peak_bytes"] / MIB, 0))
     path = folder / "old.json"
     path.write_text(json.dumps(profile))
     compiler("hybridmem-cc", "-O2", "-g", "-pthread", "probe.c", "-o", "new", cwd=folder)

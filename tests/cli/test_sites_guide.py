@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from installed import LIBEXEC, PREFIX, helper, with_mounts
-from test_sites import MIB
+from test_sites import MIB, give_accesses
 from test_sites_run import misfits
 
 HERE = Path(__file__).parent
@@ -48,8 +48,7 @@ def profile_of(program, path, what="where"):
     profile["sampling"].update(source="clock", why=None, samples=1250, elsewhere=50, lost=0)
     profile["resident_peak_bytes"] = None
     for site in profile["sites"]:
-        number = HOT.get(site["peak_bytes"] / MIB, 0)
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        give_accesses(site, HOT.get(site["peak_bytes"] / MIB, 0))
         site["slices"] = site["resident"] = None  # the probe touches hardly any of it
     path.write_text(json.dumps(profile))
     return path
@@ -176,8 +175,7 @@ def test_small_allocations_of_a_site_with_a_limit_are_no_other_sites_memory(tmp_
     profile["sampling"].update(source="clock", why=None, samples=1250, elsewhere=50, lost=0)
     numbers = iter((900, 300))
     for site in profile["sites"]:
-        number = next(numbers) if site["peak_bytes"] == 400 * 8192 else 0
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        give_accesses(site, next(numbers) if site["peak_bytes"] == 400 * 8192 else 0)
         site["series"] = site["slices"] = None  # as above
     path.write_text(json.dumps(profile))
     lines = guide(path, probe, "twins", options=["--fast", "5M"]).stdout.splitlines()
@@ -312,8 +310,7 @@ def small(probe, tmp_path_factory):
     profile["sampling"].update(source="clock", why=None, samples=1000, elsewhere=100, lost=0)
     for site in profile["sites"]:
         key = ("frames", site["peak_bytes"]) if site["frames"] else ("class", site["class_bytes"])
-        number = SMALL.get(key, 0)
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        give_accesses(site, SMALL.get(key, 0))
         site["slices"] = None  # of the samples that there were by chance
     path.write_text(json.dumps(profile))
     return path
@@ -367,8 +364,7 @@ def test_programs_that_do_unusual_things_go_on(probe, tmp_path_factory, what):
     made = json.loads(path.read_text())
     made["sampling"].update(source="clock", why=None, samples=1, elsewhere=0, lost=0)
     for site in made["sites"]:
-        number = int(what not in LATE or bool(site["frames"]))
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        give_accesses(site, int(what not in LATE or bool(site["frames"])))
     path.write_text(json.dumps(made))
     done = guide(path, probe, what, options=["--fast", "1G"], timeout=20)
     assert (done.stdout, done.stderr) == ("", "")
@@ -384,8 +380,7 @@ def guided_by_size(program, tmp_path, size):
     made = json.loads(path.read_text())
     made["sampling"].update(source="clock", why=None, samples=1, elsewhere=0, lost=0)
     for site in made["sites"]:
-        number = int(site["peak_bytes"] == size)
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        give_accesses(site, int(site["peak_bytes"] == size))
         site["resident"] = None  # all of it is to be placed
     path.write_text(json.dumps(made))
     return guide(path, program, options=["--fast", "64M"])

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from installed import helper
-from test_sites import MIB
+from test_sites import MIB, give_accesses
 from test_sites_guide import FAST, HERE, SLOW, TELL, compiled, guide
 
 KIB = 1 << 10
@@ -54,8 +54,7 @@ def with_accesses(recorded, path, sizes):
     for site in recorded["sites"]:
         is_used = bool(site["frames"]) and site["peak_bytes"] in sizes
         found |= {site["peak_bytes"]} if is_used else set()
-        number = 100 if is_used else 0
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        give_accesses(site, 100 if is_used else 0)
         site["slices"] = site["series"] = site["resident"] = None
     assert found == {*sizes}
     path.write_text(json.dumps(recorded))

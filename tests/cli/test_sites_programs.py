@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from installed import helper
-from test_sites import MIB, VALIDATOR
+from test_sites import MIB, VALIDATOR, give_accesses
 from test_sites_compile import CPP, FIELD
 from test_sites_guide import FAST, OWN_MALLOC, SLOW, TELL, compiled, guide, policies
 
@@ -107,8 +107,7 @@ def test_a_profile_of_one_input_is_used_with_another(tmp_path):
     profile = profile_of(program, "1", "2", "3", options=["--input-class", "small"])
     profile["sampling"].update(source="clock", why=None, samples=1250, elsewhere=0, lost=0)
     for site in profile["sites"]:
-        number = {1: 500, 2: 750}.get(site["peak_bytes"] / MIB, 0)
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        give_accesses(site, {1: 500, 2: 750}.get(site["peak_bytes"] / MIB, 0))
     path = tmp_path / "small.json"
     path.write_text(json.dumps(profile))
     assert policies(guide(path, program, "1", "2", "3")) == {"1": FAST, "2": FAST, "3": SLOW}
