@@ -48,7 +48,7 @@ def objects(schema, path="profile"):
 def test_the_schema_requires_and_describes_each_key():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     found = dict(objects(SCHEMA))
-    assert len(found) == 10
+    assert len(found) == 11
     for place, schema in found.items():
         assert schema["additionalProperties"] is False
         assert sorted(schema["required"]) == sorted(schema["properties"]), place
@@ -223,7 +223,7 @@ def test_an_old_profile_without_series_is_read(tmp_path):
     def change(profile):
         del profile["resident_peak_bytes"]
         for site in profile["sites"]:
-            del site["series"], site["resident"]
+            del site["series"], site["alive"], site["resident"]
 
     shown = json.loads(sites("show", "--json", changed(tmp_path, change)).stdout)
     assert shown == json.loads(PROFILE.read_text())
@@ -381,16 +381,22 @@ def test_merged_series_have_the_most_of_each_part(tmp_path):
     def early(profile):
         for site in profile["sites"][:3]:
             site["series"] = lived(0, 20, 10 * MIB)
+        profile["sites"][0]["alive"] = {"from": 0.01, "to": 0.6}
+        profile["sites"][1]["alive"] = {"from": 0.02, "to": 0.61}
 
     def late(profile):
         second_run(profile)
+        profile["sites"][0]["alive"] = {"from": 0.51, "to": 0.99}
         profile["sites"][0]["series"] = lived(16, 32, 20 * MIB)
         profile["sites"][1]["series"] = lived(8, 9, 40 * MIB)
 
     first, merged = tmp_path / "first.json", tmp_path / "merged.json"
     first.write_text(changed(tmp_path, early).read_text())
     sites("merge", "-o", merged, first, changed(tmp_path, late))
-    found = {site["id"]: site["series"] for site in json.loads(merged.read_text())["sites"]}
+    profile = json.loads(merged.read_text())
+    found = {site["id"]: site["series"] for site in profile["sites"]}
+    alive = {site["id"]: site["alive"] for site in profile["sites"]}
+    assert alive[A] == {"from": 0.01, "to": 0.99} and alive[B] == {"from": 0.02, "to": 0.61} and alive[C] is None
     assert found[A] == [10 * MIB] * 16 + [20 * MIB] * 16
     assert found[B] == lived(0, 20, 10 * MIB) and found["00000000000000ff"] == lived(8, 9, 40 * MIB)
     assert found[C] is None  # not known of one run

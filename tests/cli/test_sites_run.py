@@ -125,6 +125,8 @@ def test_a_profile_says_when_a_site_has_memory(probe, run):
     assert max(first) - min(second) <= 32 * slot / profile["elapsed_s"] + 1
     assert {max(found[peak]["series"]) for peak in (9, 11)} == {9 * MIB, 11 * MIB}
     assert min(first) <= max(first) < max(second)
+    early, late = (found[peak]["alive"] for peak in (9, 11))
+    assert 0 < early["from"] < early["to"] <= late["from"] < late["to"] <= 1
 
 
 def test_a_profile_says_what_was_touched(probe, run, tmp_path):
@@ -313,7 +315,8 @@ def test_the_exit_status_is_the_programs(probe, run):
         == f"hybridmem sites run: {probe} has allocated nothing that was seen: it may have a malloc of its own\n"
     )
     assert run(probe, "abort", status=-signal.SIGABRT)[0]["exit_code"] == 128 + signal.SIGABRT
-    assert by_peak(run(probe, "abort", status=-signal.SIGABRT)[0])[3]["allocations"] == 1
+    site = by_peak(run(probe, "abort", status=-signal.SIGABRT)[0])[3]
+    assert site["allocations"] == 1 and site["alive"]  # the recorder has noted its end
 
 
 def test_a_malloc_that_tells_no_sizes(tmp_path, run):

@@ -24,7 +24,8 @@ static const char valid[] =
     "a\",\"functions\":[{\"name\":\"f\",\"offset\":0,\"bytes\":9}]},{\"build_id\":null,\"path\":\"b.so\"}],\"sites\":[{"
     "\"id\":\"00000000000000a1\",\"frames\":[{\"object\":0,\"offset\":1},{\"object\":null,\"offset\":0},{\"object\":1,"
     "\"offset\":77}],\"class_bytes\":null,\"allocations\":1,\"peak_bytes\":8,\"mean_bytes\":2.5,\"series\":[8,8,8,8,"
-    "8,8,8,8,8,8,8,8,8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"resident\":{\"peak_bytes\":5,\"mean_bytes\":2.5,"
+    "8,8,8,8,8,8,8,8,8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"alive\":{\"from\":0.0,\"to\":0.49},\"resident\":{"
+    "\"peak_bytes\":5,\"mean_bytes\":2.5,"
     "\"series\":[5,4,4,4,4,4,4,4,4,4,4,4,4,4,4,4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"slices\":[0,7,31]},\"slices\":{"
     "\"step_bytes\":3,\"extent_bytes\":8,"
     "\"accesses\":[1.0,5.0,2.0]},\"lifetime_s\":0.5,"
@@ -66,6 +67,9 @@ static void check_sites(const struct hm_profile *profile, const struct hm_profil
             abort();
         if (again->site[i].has_series != site->has_series ||
             memcmp(again->site[i].series, site->series, sizeof(site->series)) != 0)
+            abort();
+        if (site->alive.from != again->site[i].alive.from || site->alive.to != again->site[i].alive.to ||
+            !(site->alive.from >= 0 && site->alive.to <= 1) || (site->alive.to > 0 && !site->has_series))
             abort();
         if (memcmp(&again->site[i].resident, &site->resident, sizeof(site->resident)) != 0)
             abort();

@@ -22,7 +22,7 @@ PATTERN = (True, True, False, False)  # nodes of interleaved pages in turn: is e
 
 # As in helpers/sites/record/table.h.
 BLOCKS_AT, BLOCK = 24 + 64 * 16 * 24, struct.Struct("=QQQQIHH")
-ENTRIES, ENTRY_BYTES = 8192, 248
+ENTRIES, ENTRY_BYTES = 8192, 264
 
 # As in helpers/sites/guide/preload.c: least part of an allocation that is placed where the whole finds no room; where
 # its site has a limit, too.

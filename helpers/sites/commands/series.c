@@ -30,6 +30,7 @@ struct hm_series {
     uint64_t small_most;             /* bytes that small allocations have had since */
     uint64_t resident_peak;          /* of all sites, and of small allocations */
     uint64_t peak[HM_SITES_ENTRIES]; /* as the last look has seen it */
+    uint64_t live[HM_SITES_ENTRIES]; /* the same */
     uint64_t most[HM_SITES_ENTRIES][SLOTS];
     uint64_t resident[HM_SITES_ENTRIES][SLOTS];
     struct between between[HM_SITES_ENTRIES];
@@ -83,6 +84,14 @@ static void raise(uint64_t most[SLOTS], size_t first, size_t last, uint64_t byte
 {
     for (size_t slot = first; slot <= last; slot++)
         most[slot] = hm_most(most[slot], bytes);
+}
+
+/* What was there at the last look, of which some has ended, can have been there until the site's last end. */
+static void raise_ended(struct hm_series *series, const struct hm_watch *watch, size_t at, size_t now)
+{
+    int64_t ended_ns = watch->table->entry[at].ended_ns;
+    size_t slot = ended_ns > 0 ? (size_t)(hm_less((uint64_t)ended_ns, watch->began_ns) / series->slot_ns) : 0;
+    raise(series->most[at], series->last, hm_least(slot, now), series->live[at]);
 }
 
 static uint64_t small_bytes(const struct hm_watch *watch)
@@ -150,6 +159,9 @@ void hm_series_look(struct hm_series *series, const struct hm_watch *watch, cons
         if (peak > series->peak[i]) /* at some time since the last look */
             series->peak[i] = bytes = peak;
         raise(series->most[i], series->last, now, bytes);
+        if (bytes < series->live[i])
+            raise_ended(series, watch, i, now);
+        series->live[i] = bytes_of(entry->live_bytes);
         series->between[i].most = hm_most(series->between[i].most, bytes);
     }
     series->last = now;
@@ -221,6 +233,15 @@ static void report_resident(const struct hm_series *series, size_t at, uint64_t 
     resident->slices = slices_of(&between->seen, is_resized, site);
 }
 
+/* The program can write any times into the table. */
+static struct hm_profile_alive alive_of(const struct hm_watch *watch, const struct hm_sites_entry *entry)
+{
+    double all_ns = (double)(watch->looked_ns - watch->began_ns), began_ns = (double)watch->began_ns;
+    double from = fmax(((double)entry->born_ns - began_ns) / all_ns, 0);
+    double to = entry->live_bytes > 0 ? 1 : fmin(((double)entry->ended_ns - began_ns) / all_ns, 1);
+    return entry->born_ns > 0 && from < to ? (struct hm_profile_alive){from, to} : (struct hm_profile_alive){0, 0};
+}
+
 void hm_series_report(const struct hm_series *series, const struct hm_watch *watch, struct hm_profile *profile)
 {
     size_t at = 0; /* the profile has the sites in the table's order */
@@ -231,6 +252,7 @@ void hm_series_report(const struct hm_series *series, const struct hm_watch *wat
         struct hm_profile_site *site = &profile->site[at++];
         divide(series, series->most[i], all_ns, site->peak_bytes, site->series);
         site->has_series = true;
+        site->alive = alive_of(watch, &watch->table->entry[i]);
         if (!series->is_known)
             continue;
         report_resident(series, i, all_ns, watch->table->entry[i].is_resized != 0, site);

@@ -136,6 +136,14 @@ static void add_slices(struct hm_profile_site *to, const struct hm_profile_site 
         to->slices.accesses[i] = fmin(to->slices.accesses[i], (double)HM_PROFILE_MOST);
 }
 
+/* From the earliest to the latest; what one run does not know is not known of both. */
+static struct hm_profile_alive join(struct hm_profile_alive a, struct hm_profile_alive b)
+{
+    if (!(a.from < a.to) || !(b.from < b.to))
+        return (struct hm_profile_alive){0, 0};
+    return (struct hm_profile_alive){fmin(a.from, b.from), fmax(a.to, b.to)};
+}
+
 /* What one run does not know is not known of both: what is allocated counts then. */
 static void add_resident(struct hm_profile_resident *to, const struct hm_profile_resident *from, double before_s,
                          double more_s)
@@ -159,6 +167,7 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
     to->has_series = to->has_series && from->has_series;
     for (int i = 0; i < HM_PROFILE_PARTS; i++)
         to->series[i] = to->has_series ? hm_most(to->series[i], from->series[i]) : 0;
+    to->alive = join(to->alive, from->alive);
     add_resident(&to->resident, &from->resident, before_s, more_s);
     add_slices(to, from);
     to->allocations = add(to->allocations, from->allocations);

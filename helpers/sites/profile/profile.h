@@ -57,6 +57,11 @@ struct hm_profile_bounds {
     double low, high;
 };
 
+/* When a site had memory first and last, as shares of the run; no `to` above `from`: not known. */
+struct hm_profile_alive {
+    double from, to;
+};
+
 /* How much of a site's memory was touched: its pages are resident. */
 struct hm_profile_resident {
     bool is_known;
@@ -78,6 +83,7 @@ struct hm_profile_site {
     double mean_bytes;   /* over the whole run */
     bool has_series;
     uint64_t series[HM_PROFILE_PARTS]; /* most bytes in each part of the time; 0 where it is not known */
+    struct hm_profile_alive alive;     /* not known where the series is not */
     struct hm_profile_resident resident;
     struct hm_slices slices;
     double lifetime_s;    /* mean of its allocations; NaN: not measured */

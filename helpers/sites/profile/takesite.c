@@ -65,6 +65,20 @@ static void take_series(struct hm_taker *taker, const json_t *from, struct hm_pr
         hm_take_fail(taker, "series", "an array of 32 whole numbers from 0 to peak_bytes, or null");
 }
 
+/* Profiles of before it was recorded do not have the member. Without a series it says nothing. */
+static void take_alive(struct hm_taker *taker, const json_t *from, struct hm_profile_site *site)
+{
+    const json_t *given = json_object_get(from, "alive");
+    const json_t *first = json_object_get(given, "from"), *last = json_object_get(given, "to");
+    if (!given || json_is_null(given))
+        return;
+    struct hm_profile_alive alive = {json_number_value(first), json_number_value(last)};
+    if (!json_is_number(first) || !json_is_number(last) || !(alive.from >= 0 && alive.from < alive.to && alive.to <= 1))
+        hm_take_fail(taker, "alive", "from and to, shares of the run of which to is the larger one, or null");
+    else if (site->has_series)
+        site->alive = alive;
+}
+
 /* A set of slices, by their numbers in ascending order; null: 0. Returns false where it is none. */
 static bool take_set(const json_t *numbers, uint32_t *set)
 {
@@ -154,6 +168,7 @@ void hm_profile_take_site(struct hm_taker *taker, const json_t *from, struct hm_
     site->allocations = (uint64_t)hm_take_count(taker, from, "allocations", 0, HM_PROFILE_MOST);
     site->peak_bytes = (uint64_t)hm_take_count(taker, from, "peak_bytes", 0, HM_PROFILE_MOST);
     take_series(taker, from, site);
+    take_alive(taker, from, site);
     take_resident(taker, from, site);
     take_slices(taker, from, &site->slices);
     site->mean_bytes = hm_take_real(taker, from, "mean_bytes");

@@ -48,6 +48,12 @@ static json_t *series_of(const uint64_t bytes[HM_PROFILE_PARTS])
     return hm_figures_whole(series, HM_PROFILE_PARTS);
 }
 
+static json_t *alive_of(const struct hm_profile_site *site)
+{
+    const struct hm_profile_alive *alive = &site->alive;
+    return alive->from < alive->to ? json_pack("{s:f, s:f}", "from", alive->from, "to", alive->to) : json_null();
+}
+
 /* Their numbers, or null. */
 static json_t *touched_of(const struct hm_profile_resident *resident)
 {
@@ -94,16 +100,16 @@ static json_t *site_of(const struct hm_profile *profile, const struct hm_profile
 {
     char id[17];
     snprintf(id, sizeof(id), "%016" PRIx64, site->id);
-    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id,
+    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id,
                      "given", site->is_given, "frames", frames_of(site), "class_bytes",
                      site->class_bytes ? count_of(site->class_bytes) : json_null(), "allocations",
                      count_of(site->allocations), "peak_bytes", count_of(site->peak_bytes), "mean_bytes",
                      hm_figures_real(site->mean_bytes), "series",
-                     site->has_series ? series_of(site->series) : json_null(), "resident", resident_of(&site->resident),
-                     "slices", slices_of(site), "lifetime_s", hm_figures_real(site->lifetime_s), "accesses",
-                     hm_figures_real(hm_profile_accesses(site)), "reads", hm_figures_real(site->reads), "writes",
-                     hm_figures_real(site->writes), "samples", hm_figures_real(site->samples), "confidence",
-                     confidence_of(profile, site));
+                     site->has_series ? series_of(site->series) : json_null(), "alive", alive_of(site), "resident",
+                     resident_of(&site->resident), "slices", slices_of(site), "lifetime_s",
+                     hm_figures_real(site->lifetime_s), "accesses", hm_figures_real(hm_profile_accesses(site)), "reads",
+                     hm_figures_real(site->reads), "writes", hm_figures_real(site->writes), "samples",
+                     hm_figures_real(site->samples), "confidence", confidence_of(profile, site));
 }
 
 static json_t *functions_of(const struct hm_profile_object *object)

@@ -75,14 +75,25 @@ static void count_bytes(struct hm_sites_entry *entry, int64_t bytes)
     raise_to(&hm_notes_table->peak_bytes, atomic_fetch_add(&hm_notes_table->live_bytes, bytes) + bytes);
 }
 
+/* Counts the beginning of an allocation. */
+static void count_new(struct hm_sites_entry *entry, const struct hm_blocks_new *new)
+{
+    int64_t none = 0;
+    if (atomic_load_explicit(&entry->born_ns, memory_order_relaxed) == none)
+        atomic_compare_exchange_strong(&entry->born_ns, &none, (int64_t) new->born_ns);
+    count_bytes(entry, (int64_t) new->bytes);
+}
+
 /* Counts the end of a part of an allocation; `goes_on`: the allocation is another block now. */
 static void count_part(const struct hm_blocks_part *part, bool goes_on)
 {
     if (part->bytes == 0 || part->is_inherited || part->entry >= HM_SITES_ENTRIES)
         return;
     struct hm_sites_entry *entry = &hm_notes_table->entry[part->entry];
-    double lived_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - part->born_ns) / 1e9;
+    uint64_t now_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    double lived_s = (double)(now_ns - part->born_ns) / 1e9;
     count_bytes(entry, -(int64_t)part->bytes);
+    raise_to(&entry->ended_ns, (int64_t)now_ns);
     add_double(&entry->byte_s, (double)part->bytes * lived_s);
     if (part->is_last)
         add_double(&entry->lifetime_s, lived_s);
@@ -131,7 +142,7 @@ static bool put(const void *memory, size_t bytes, uint32_t entry, enum kind kind
     if (unseen.is_placed)
         hm_place_forget();
     if (is_noted)
-        count_bytes(&hm_notes_table->entry[entry], (int64_t)bytes);
+        count_new(&hm_notes_table->entry[entry], &new);
     else
         atomic_fetch_add(&hm_notes_table->left_out, 1);
     if (is_placed && !is_noted)

@@ -62,6 +62,7 @@ struct hm_sites_entry {
     _Atomic uint64_t ordered_bytes; /* of all its allocations that are in an order (profile/slices.h) */
     _Atomic int64_t live_bytes, peak_bytes;
     _Atomic double byte_s, lifetime_s; /* sums over allocations that have ended */
+    _Atomic int64_t born_ns, ended_ns; /* CLOCK_MONOTONIC: of the first allocation, of the last end; 0: none */
 };
 
 struct hm_sites_table {

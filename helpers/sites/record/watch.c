@@ -196,6 +196,7 @@ static void end_block(struct hm_watch *watch, const struct hm_sites_block *block
     add_double(&entry->byte_s, (double)block->bytes * lived_s);
     add_double(&entry->lifetime_s, lived_s);
     atomic_fetch_add(&entry->ended, 1);
+    atomic_store(&entry->ended_ns, (int64_t)hm_most((uint64_t)entry->ended_ns, now_ns));
 }
 
 /* What a process has still had ends now. */

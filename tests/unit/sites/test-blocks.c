@@ -17,7 +17,7 @@
 #include "unit/lib/scratch.h"
 
 /* tests/meter/placements.py reads both of recorded runs. */
-_Static_assert(sizeof(struct hm_sites_entry) == 248 && sizeof(struct hm_sites_block) == 40,
+_Static_assert(sizeof(struct hm_sites_entry) == 264 && sizeof(struct hm_sites_block) == 40,
                "tests/meter/placements.py knows the sizes");
 
 #define PAGE 4096

@@ -165,6 +165,34 @@ static void test_resident(void **state)
     free(text);
 }
 
+/* When a site has memory is written as it was read, but for what it says without a series. */
+static void test_alive(void **state)
+{
+    static const char *const series[] = {"[7" NULLS "]", "null"};
+    (void)state;
+    char *text = fixture_text(), *at = strstr(text, "\"series\": null");
+    assert_non_null(at);
+    const char *after = strstr(at, "\"resident\"");
+    for (size_t i = 0; i < N_ROWS(series); i++) {
+        struct hm_error error = {""};
+        char *changed = NULL;
+        int length = asprintf(&changed, "%.*s\"series\": %s, \"alive\": {\"from\": 0.125, \"to\": 0.1875}, %s",
+                              (int)(at - text), text, series[i], after);
+        struct hm_profile *profile = hm_profile_parse("it", changed, (size_t)length, &error);
+        assert_string_equal(error.text, "");
+        json_t *written = hm_profile_json(profile);
+        json_t *got = json_object_get(json_array_get(json_object_get(written, "sites"), 0), "alive");
+        assert_float_equal(json_number_value(json_object_get(got, "from")), i == 0 ? 0.125 : 0, 0);
+        assert_float_equal(json_number_value(json_object_get(got, "to")), i == 0 ? 0.1875 : 0, 0);
+        assert_int_equal(json_is_null(got), i == 1);
+        json_decref(written);
+        hm_profile_free(profile);
+        free(changed);
+    }
+    free(text);
+}
+
+#define ALIVE "it: sites[0].alive has to be from and to, shares of the run of which to is the larger one, or null"
 #define RESIDENT                                                                                                       \
     "it: sites[0].resident has to be peak_bytes, mean_bytes and series of at most the site's, and slices, or null"
 #define PARTS "\"series\": [0" NULLS "]"
@@ -214,6 +242,11 @@ static const struct {
      "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
     {"\"series\": null", "\"series\": [-1" NULLS "]",
      "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
+    {"\"alive\": null", "\"alive\": 1", ALIVE},
+    {"\"alive\": null", "\"alive\": {\"from\": 0.5}", ALIVE},
+    {"\"alive\": null", "\"alive\": {\"from\": 0.5, \"to\": 0.5}", ALIVE},
+    {"\"alive\": null", "\"alive\": {\"from\": -0.1, \"to\": 0.5}", ALIVE},
+    {"\"alive\": null", "\"alive\": {\"from\": 0, \"to\": 1.1}", ALIVE},
     {"\"resident\": null", "\"resident\": 1", RESIDENT},
     {"\"resident\": null", "\"resident\": {\"peak_bytes\": 10485761, \"mean_bytes\": 0, \"slices\": null, " PARTS "}",
      RESIDENT},
@@ -360,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_functions_of_return_addresses),
         cmocka_unit_test(test_a_profile_is_written_as_it_was_read),
         cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_alive),
         cmocka_unit_test(test_resident),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_a_torn_profile),

@@ -98,6 +98,32 @@ static void test_a_long_run(void **state)
     assert_parts(&scene.site[1], 0, LAST, 0);
 }
 
+/* A site has its memory from its first allocation on until the last one's end, as the program notes them. */
+static void test_when_a_site_is_alive(void **state)
+{
+    static const struct {
+        int64_t born_ms, ended_ms; /* of the table; the run is from 77 to 3277 */
+        int64_t live_bytes;
+        double from, to; /* 0, 0: not known */
+    } rows[] = {
+        {877, 2477, 0, 0.25, 0.75}, {877, 2477, 5, 0.25, 1}, /* it has some still */
+        {77, 9999, 0, 0, 1},        {1, 1677, 0, 0, 0.5},    {0, 0, 0, 0, 0},   {0, 2477, 0, 0, 0},
+        {2477, 877, 0, 0, 0},       {9999, 10000, 0, 0, 0},  {-5, -1, 0, 0, 0},
+    };
+    struct scene scene;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        setup_scene(&scene);
+        struct hm_sites_entry *entry = &scene.watch.table->entry[FIRST];
+        entry->born_ns = rows[i].born_ms * (int64_t)MS;
+        entry->ended_ns = rows[i].ended_ms * (int64_t)MS;
+        look(&scene, 3200, FIRST, rows[i].live_bytes);
+        end_scene(&scene);
+        assert_float_equal(scene.site[0].alive.from, rows[i].from, 1e-9);
+        assert_float_equal(scene.site[0].alive.to, rows[i].to, 1e-9);
+    }
+}
+
 /* What a machine that stalls hides is between two looks: what the earlier has seen ends there, what the later sees may
  * have been there since. */
 static void test_looks_that_are_far_from_each_other(void **state)
@@ -113,6 +139,27 @@ static void test_looks_that_are_far_from_each_other(void **state)
     end_scene(&scene);
     assert_parts(&scene.site[0], 0, 2, 7);
     assert_parts(&scene.site[1], 10, LAST, 3);
+}
+
+/* What a look does not see any more was there until the program has noted an end, and not later than that look. */
+static void test_memory_that_ends_between_two_looks(void **state)
+{
+    static const struct {
+        int64_t ended_ms;
+        int last; /* the last part that has the memory */
+    } rows[] = {{777, 7}, {1377, 13}, {9999, 20}, {100, 5}, {0, 5}, {-9, 5}};
+    struct scene scene;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        setup_scene(&scene);
+        look(&scene, 0, FIRST, 7);
+        look(&scene, 519, FIRST, 7);
+        scene.watch.table->entry[FIRST].ended_ns = rows[i].ended_ms * (int64_t)MS;
+        look(&scene, 2010, FIRST, 0);
+        look(&scene, 3200, FIRST, 0);
+        end_scene(&scene);
+        assert_parts(&scene.site[0], 0, rows[i].last, 7);
+    }
 }
 
 /* Memory that comes and goes between two looks is known by its peak. */
@@ -247,7 +294,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_after_the_other),
         cmocka_unit_test(test_a_long_run),
+        cmocka_unit_test(test_when_a_site_is_alive),
         cmocka_unit_test(test_looks_that_are_far_from_each_other),
+        cmocka_unit_test(test_memory_that_ends_between_two_looks),
         cmocka_unit_test(test_a_peak_between_two_looks),
         cmocka_unit_test(test_resident_memory),
         cmocka_unit_test(test_memory_that_looks_do_not_see),
