@@ -193,6 +193,25 @@ def test_sites_that_live_one_after_the_other_share_the_capacity(tmp_path):
     assert plans["knapsack"]["expected_share"] < 0.95 and plans["gain"]["bound_share"] == pytest.approx(0.95)
 
 
+def test_sites_of_which_one_begins_when_the_other_has_ended_share_the_capacity(tmp_path):
+    """Also in the part of the time that has the end of B, which is in the fast tier, and the beginning of C."""
+
+    def change(profile, knows):
+        for site, (first, end), alive in zip(
+            profile["sites"], [(0, 32), (0, 17), (16, 32)], [(0, 1), (0, 0.51), (0.51, 1)]
+        ):
+            site["series"] = lived(first, end, site["peak_bytes"])
+            site["alive"] = dict(zip(("from", "to"), alive)) if knows else None
+
+    plans = []
+    for knows in False, True:
+        path = changed(tmp_path, lambda profile, knows=knows: change(profile, knows))
+        VALIDATOR.validate(json.loads(path.read_text()))
+        plans.append(json.loads(sites("plan", "--json", "--fast", "50M", path).stdout))
+    assert not {A, B, C} <= set(plans[0]["fast"]) and set(plans[1]["fast"]) == {A, B, C}
+    assert plans[1]["expected_share"] > plans[0]["expected_share"] and plans[1]["fast_bytes"] == 50 * MIB
+
+
 def touched(profile, *slices):
     """Of A, B and D all is touched, of C, which has 20 MiB, only some slices."""
     profile["resident_peak_bytes"] = 85 * MIB

@@ -36,7 +36,8 @@ struct pieces {
     size_t n;
     struct piece *piece;
     struct hm_pack_item *item;
-    const uint64_t **series; /* by piece, for the scene */
+    const uint64_t **series; /* by piece, for the scene, as are its spans */
+    struct hm_pack_span *span;
     bool *is_limitable, *is_fast;
     enum packed *packed; /* by site */
 };
@@ -70,6 +71,7 @@ static void close_pieces(struct pieces *pieces)
     free(pieces->piece);
     free(pieces->item);
     free(pieces->series);
+    free(pieces->span);
     free(pieces->is_limitable);
     free(pieces->is_fast);
     free(pieces->packed);
@@ -82,10 +84,12 @@ static int open_pieces(struct pieces *pieces, size_t n_sites)
     *pieces = (struct pieces){.piece = calloc(most, sizeof(*pieces->piece)),
                               .item = calloc(most, sizeof(*pieces->item)),
                               .series = calloc(most, sizeof(*pieces->series)),
+                              .span = calloc(most, sizeof(*pieces->span)),
                               .is_limitable = calloc(most, sizeof(*pieces->is_limitable)),
                               .is_fast = calloc(most, sizeof(*pieces->is_fast)),
                               .packed = calloc(n_sites + 1, sizeof(*pieces->packed))};
-    return pieces->piece && pieces->item && pieces->series && pieces->is_limitable && pieces->is_fast && pieces->packed
+    return pieces->piece && pieces->item && pieces->series && pieces->span && pieces->is_limitable && pieces->is_fast &&
+                   pieces->packed
                ? 0
                : -1;
 }
@@ -125,6 +129,7 @@ static void add(struct pieces *pieces, const struct hm_guide_packing *packing, s
     size_t at = pieces->n++;
     pieces->piece[at] = piece;
     pieces->series[at] = site->has_series ? pieces->piece[at].series : NULL;
+    pieces->span[at] = (struct hm_pack_span){site->alive.from, site->alive.to};
     pieces->is_limitable[at] = piece.packed == AS_WHOLE && hm_guide_can_limit(site);
 }
 
@@ -210,6 +215,7 @@ static int pack(struct pieces *pieces, const struct hm_guide_packing *packing, s
 {
     struct hm_pack_scene scene = packing->scene;
     scene.series = pieces->series;
+    scene.span = pieces->span;
     scene.is_limitable = pieces->is_limitable;
     set_items(pieces, packing, packing->value, packing->packer->may_divide);
     if (hm_pack_into(packing->packer, &scene, pieces->item, pieces->n, result) < 0)

@@ -56,7 +56,7 @@ static void put(const struct search *search, struct choice *choice, size_t at, b
 static bool has_room(struct search *search, const struct choice *choice, size_t at, uint64_t bytes)
 {
     const struct hm_pack_meter *meter = &search->meter;
-    for (int part = 0; part < meter->n_parts; part++) {
+    for (int part = meter->range[at].first; part < meter->range[at].end; part++) {
         uint64_t of_it = hm_least(hm_pack_bytes_in(meter, at, part), bytes);
         search->work++;
         if (of_it > 0 && (choice->sum.bytes[part] > bytes || of_it > bytes - choice->sum.bytes[part]))
@@ -81,7 +81,7 @@ static double score_of(struct search *search, const struct choice *choice)
     uint64_t over = hm_less(hm_pack_most(meter, &choice->sum), meter->scene->capacity);
     if (over == 0)
         return hm_pack_score(meter->scene, choice->sum.value);
-    search->work += meter->n_used * (uint64_t)meter->n_parts;
+    search->work += meter->n_used + choice->sum.n_looks;
     if (over >= largest_bytes(search, choice))
         return -1;
     return hm_pack_score(meter->scene, hm_pack_kept(meter, &choice->sum, choice->is_fast));
@@ -123,8 +123,8 @@ static void make_room(struct search *search, size_t of)
     struct choice *tried = &search->tried;
     for (size_t i = meter->n_used; i-- > 0 && hm_pack_most(meter, &tried->sum) > meter->scene->capacity;) {
         size_t at = meter->order[i];
-        search->work += (uint64_t)meter->n_parts;
-        for (int part = 0; part < meter->n_parts && at != of && tried->is_fast[at]; part++)
+        search->work += (uint64_t)(meter->range[at].end - meter->range[at].first);
+        for (int part = meter->range[at].first; part < meter->range[at].end && at != of && tried->is_fast[at]; part++)
             if (tried->sum.bytes[part] > meter->scene->capacity && hm_pack_bytes_in(meter, at, part) > 0)
                 put(search, tried, at, false);
     }

@@ -36,7 +36,7 @@ static struct cut find_cut(struct hm_pack_meter *meter, const struct hm_pack_sum
 
 static bool has_room(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum, size_t at)
 {
-    for (int part = 0; part < meter->n_parts; part++)
+    for (int part = 0; part < meter->parts.n; part++)
         if (hm_pack_bytes_in(meter, at, part) > hm_less(meter->scene->capacity, sum->bytes[part]))
             return false;
     return true;

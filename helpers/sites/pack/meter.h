@@ -3,27 +3,31 @@
 #ifndef HM_SITES_PACK_METER_H
 #define HM_SITES_PACK_METER_H
 
-#include "pack.h"
+#include "parts.h"
 
 #define HM_PACK_BETTER (1 + 1e-9) /* sums are rounded: a gain that is smaller is none */
 
 struct hm_pack_meter {
     const struct hm_pack_scene *scene;
     const struct hm_pack_item *item;
-    int n_parts; /* 1 where nothing is known of the time */
+    struct hm_pack_parts parts;
+    struct hm_pack_range *range; /* by item: the parts that it can have bytes in */
     size_t n_used;
-    size_t *order;   /* items that may be taken, by their value per byte and part, the hottest first */
-    double *density; /* by item: value per byte and part */
-    bool *is_known;  /* by item: its series counts */
-    double *held;    /* by item: bytes in the fast tier in a part, for hm_pack_kept */
-    size_t limited;  /* of this item only limit_bytes count at a time; where these are 0, no item is limited */
+    size_t *order;    /* items that may be taken, by their density, the hottest first */
+    size_t *by_start; /* the same items, by their first part */
+    double *density;  /* by item: value per byte and length of time, that of a series' part */
+    bool *is_known;   /* by item: its series counts */
+    double *held;     /* by item: bytes in the fast tier in a part, for hm_pack_kept */
+    size_t *present;  /* items of a choice that are there in a part, for hm_pack_kept */
+    size_t limited;   /* of this item only limit_bytes count at a time; where these are 0, no item is limited */
     uint64_t limit_bytes;
 };
 
 /* What a choice has, in each part. */
 struct hm_pack_sum {
-    uint64_t bytes[HM_PACK_PARTS];
-    double value; /* of all parts, whether there is room or not */
+    uint64_t bytes[HM_PACK_CUT];
+    uint64_t n_looks; /* items, each as often as there are parts in its range: what hm_pack_kept has to look at */
+    double value;     /* of all parts, whether there is room or not */
 };
 
 /* Returns 0, or -1 (ENOMEM). To be closed in both cases. `scene` and `item` have to stay. */

@@ -22,12 +22,20 @@ struct hm_pack_item {
     double value;   /* what it gains there, such as its accesses; 0: nothing, and it is never taken */
 };
 
+/* When an item is there, as shares of the program's time; no `to` above `from`: not known. */
+struct hm_pack_span {
+    double from, to;
+};
+
 /* What is packed into. */
 struct hm_pack_scene {
     uint64_t capacity; /* bytes, at most HM_PACK_MOST */
     /* The bytes of each item in each part of the time, at most its `bytes`. An item without (NULL), or with none at any
      * time, counts as if it had its `bytes` all of the time. NULL: all do. */
     const uint64_t *const *series;
+    /* By item: outside of it, it has nothing. It counts for items with a series only, where it and the series have some
+     * time in common. NULL: none is known. */
+    const struct hm_pack_span *span;
     /* Where the tiers have channels of their own, the bandwidth of both together is what counts. Values are accesses
      * then. A bandwidth of 0, as that of a scene which says nothing of it: the value counts. */
     double fast_mbs, slow_mbs;
@@ -43,9 +51,10 @@ struct hm_pack_result {
     double value;   /* of the items taken */
     /*
      * Of this value, what is served by the fast tier also where the items taken do not all fit. Where the bytes of an
-     * item in each part of the time are known: who came first has the room, and of what comes in the same part, each
-     * item has the same share of its bytes there. Else the worst case: the hottest bytes find no room. Accesses to an
-     * item are taken to be spread evenly over its bytes, and over the time that it has them.
+     * item in each part of the time are known: who came first has the room, and of what comes in the same part (as
+     * parts.h divides them), each item has the same share of its bytes there. Else the worst case: the hottest bytes
+     * find no room. Accesses to an item are taken to be spread evenly over its bytes, and over the time that it has
+     * them.
      */
     double kept;
     double score;  /* `kept`; or the bandwidth of both tiers, in MB/s, where that counts */

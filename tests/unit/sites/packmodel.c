@@ -45,11 +45,19 @@ void make_world(struct hm_random *random, size_t most, struct world *world)
         int end = first + 1 + (int)(hm_random_next(random) % (uint64_t)(HM_PACK_PARTS - first));
         for (int part = first; part < end; part++)
             world->series[i][part] = item->bytes - hm_random_next(random) % 2 * (item->bytes / 3);
+        if (hm_random_next(random) % 2 == 0) {
+            /* begins in its first part and ends in its last one; some say what their series does not have */
+            double from = first + hm_random_share(random), to = end - hm_random_share(random);
+            int moved = hm_random_next(random) % 16 == 0 ? (end < HM_PACK_PARTS ? end : -first) : 0;
+            world->span[i] =
+                (struct hm_pack_span){(from + moved) / HM_PACK_PARTS, fmin((to + moved) / HM_PACK_PARTS, 1)};
+        }
         world->series_of[i] = hm_random_next(random) % 8 == 0 ? NULL : world->series[i];
         sum += item->bytes;
         accesses += item->value;
     }
     world->scene.series = world->series_of;
+    world->scene.span = world->span;
     world->scene.capacity = (uint64_t)(hm_random_share(random) * 0.8 * (double)sum);
     if (hm_random_next(random) % 3 > 0)
         return;
