@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packer that counts what hm_pack_result.score has: with what the tiers cost, when items are there, and the
- * bandwidth of both tiers. It begins with the choice of each other packer, and with none, and changes each as long as
- * that gains something: one item or two are put in, or left out, and others make room for them, or fill the room. The
- * best is taken, so it is never worse than the others. After WORK looks at items it ends with what it has. Of a FEW
- * items all choices are tried. Then one item may get a limit (limit.c). As with thermos and hotset, a choice is at no
- * time over the capacity by as much as its largest item has.
+ * bandwidth of both tiers. It begins with the choice of each other packer, with none, and with the items that find room
+ * by their value per byte, so that one that is there for long comes before many that are there shortly; and changes
+ * each as long as that gains something: one item or two are put in, or left out, and others make room for them, or fill
+ * the room. The best is taken, so it is never worse than the others. After WORK looks at items it ends with what it
+ * has. Of a FEW items all choices are tried. Then one item may get a limit (limit.c). As with thermos and hotset, a
+ * choice is at no time over the capacity by as much as its largest item has.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,11 +26,18 @@ struct choice {
     double score;
 };
 
+/* Items in an order. */
+struct list {
+    size_t *at, n;
+};
+
 struct search {
     struct hm_pack_meter meter;
     size_t n;
     struct choice best, tried; /* of one beginning */
     struct choice overall;     /* the best of all */
+    struct list hottest;       /* as meter.order */
+    struct list by_bytes;      /* by the value per byte, at any time */
     uint64_t work, most_work;  /* items in parts that were, and may be, looked at */
 };
 
@@ -97,14 +105,14 @@ static bool keep_better(struct search *search)
     return true;
 }
 
-/* Puts the hottest items that find room into what is tried, but for `without`, where more is better. */
-static void fill(struct search *search, size_t without)
+/* Puts items that find room into what is tried, in this order, but for `without`, where more is better. */
+static void fill(struct search *search, struct list list, size_t without)
 {
     const struct hm_pack_meter *meter = &search->meter;
     struct choice *tried = &search->tried;
     double score = hm_pack_score(meter->scene, tried->sum.value);
-    for (size_t i = 0; i < meter->n_used; i++) {
-        size_t at = meter->order[i];
+    for (size_t i = 0; i < list.n; i++) {
+        size_t at = list.at[i];
         search->work++;
         if (at == without || tried->is_fast[at] || !has_room(search, tried, at, meter->scene->capacity))
             continue;
@@ -152,7 +160,7 @@ static bool change_one(struct search *search, size_t at)
         return true;
     if (!is_fast)
         make_room(search, at);
-    fill(search, is_fast ? at : search->n);
+    fill(search, search->hottest, is_fast ? at : search->n);
     return keep_better(search);
 }
 
@@ -165,28 +173,30 @@ static bool change_two(struct search *search, size_t first)
         search->work += meter->n_used;
         if (flip(search, meter->order[first]) && flip(search, meter->order[i]) && keep_better(search))
             return true;
-        fill(search, search->n);
+        fill(search, search->hottest, search->n);
         if (keep_better(search))
             return true;
     }
     return false;
 }
 
-/* Begins with what a packer takes; with none where it is this one. Returns 0, or -1 (ENOMEM). */
+/* Begins with what a packer takes; with none where it is this one, and, where it is NULL, by value per byte. Returns 0,
+ * or -1 (ENOMEM). */
 static int begin(struct search *search, const struct hm_packer *packer)
 {
     struct choice *tried = &search->tried;
     struct hm_pack_result result = {.is_fast = tried->is_fast};
     memset(tried->is_fast, 0, search->n * sizeof(*tried->is_fast));
     tried->sum = (struct hm_pack_sum){.value = 0};
-    if (packer->pack != hm_pack_gain && packer->pack(search->meter.scene, search->meter.item, search->n, &result) < 0)
+    if (packer && packer->pack != hm_pack_gain &&
+        packer->pack(search->meter.scene, search->meter.item, search->n, &result) < 0)
         return -1;
     for (size_t i = 0; i < search->n; i++)
         if (tried->is_fast[i])
             hm_pack_add(&search->meter, &tried->sum, i);
     search->best.score = -1;
     keep_better(search);
-    fill(search, search->n);
+    fill(search, packer ? search->hottest : search->by_bytes, search->n);
     keep_better(search);
     return 0;
 }
@@ -238,10 +248,11 @@ static void leave_out(struct search *search)
 
 static int run(struct search *search)
 {
-    size_t n = 0;
-    while (hm_packer_at(n))
+    size_t n = 1;
+    while (hm_packer_at(n - 1))
         n++;
     search->overall.score = -1;
+    search->hottest = (struct list){search->meter.order, search->meter.n_used};
     for (size_t i = 0; i < n; i++) {
         if (begin(search, hm_packer_at(i)) < 0)
             return -1;
@@ -264,13 +275,15 @@ int hm_pack_gain(const struct hm_pack_scene *scene, const struct hm_pack_item *i
     search.best.is_fast = calloc(n + 1, sizeof(bool));
     search.tried.is_fast = calloc(n + 1, sizeof(bool));
     search.overall.is_fast = calloc(n + 1, sizeof(bool));
-    bool has_memory = hm_pack_meter_open(&search.meter, scene, item, n) == 0 && search.best.is_fast &&
-                      search.tried.is_fast && search.overall.is_fast && run(&search) == 0;
+    search.by_bytes.at = hm_pack_sort(item, n, &search.by_bytes.n);
+    bool has_memory = hm_pack_meter_open(&search.meter, scene, item, n) == 0 && search.by_bytes.at &&
+                      search.best.is_fast && search.tried.is_fast && search.overall.is_fast && run(&search) == 0;
     if (has_memory) {
         memcpy(result->is_fast, search.overall.is_fast, n * sizeof(*result->is_fast));
         hm_pack_limit(&search.meter, &search.overall.sum, search.overall.score, n, search.tried.is_fast, result);
     }
     hm_pack_meter_close(&search.meter);
+    free(search.by_bytes.at);
     free(search.best.is_fast);
     free(search.tried.is_fast);
     free(search.overall.is_fast);
