@@ -176,7 +176,7 @@ def hpcc_prepare(folder, _units):
     each rank has a folder."""
     data = HPCC_EXAMPLE.read_bytes() if HPCC_EXAMPLE.exists() else gzip.decompress(HPCC_PACKED.read_bytes())
     lines = data.decode().splitlines()
-    for number, value in ((6, 800), (11, 1), (12, 1)):
+    for number, value in ((6, 1200), (11, 1), (12, 1)):
         lines[number - 1] = f"{value} {lines[number - 1]}"
     for rank in range(migration.RANKS):
         (folder / f"rank.{rank}").mkdir()
@@ -207,8 +207,8 @@ PROGRAM = {
     ),
     "hpcc": Program(
         name="hpcc",
-        about="HPCC (C), 4 runs of HPC Challenge with a matrix of 800 x 800, from its fifth test on",
-        footprint_mib=36,
+        about="HPCC (C), 4 runs of HPC Challenge with a matrix of 1200 x 1200, from its fifth test on",
+        footprint_mib=80,
         warm=8,
         stop=HPCC_STOP,
         units=0,
