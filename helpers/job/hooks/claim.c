@@ -76,6 +76,8 @@ int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct 
         result = 1;
         if (claimant->is_own_epilog && !job->has_ended) {
             job->has_ended = true;
+            if (claimant->exit_status)
+                hm_epilog_note_status(job, *claimant->exit_status);
             result = hm_ledger_write(config, job, &error) == 0 ? 1 : -1;
         }
     } else if (claimant->judged && !is_as_judged(job, claimant->judged)) {

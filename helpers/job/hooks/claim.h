@@ -27,8 +27,8 @@ struct hm_found {
  * Takes the entry for this process, notes the job's end and its exit status, and takes back what was changed on the
  * node for the job. A job that was judged dead is taken only if the entry still is of that run, and no step of it has
  * begun since. Returns 0; 1 where there is nothing to do, as there is no such entry, or another process has it (an
- * epilog then notes that it has come); or -1, having logged why. Where the lock could not be had, an epilog leaves what
- * it knows for others (job/ledger/epilog.h).
+ * epilog then notes that it has come, and the exit status); or -1, having logged why. Where the lock could not be had,
+ * an epilog leaves what it knows for others (job/ledger/epilog.h).
  */
 int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct hm_claimant *claimant,
                   struct hm_job *job, struct hm_found *found);

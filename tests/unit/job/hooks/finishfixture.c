@@ -29,7 +29,7 @@ struct hm_config config;
 struct hm_job job, recorded;
 bool is_used_again, waited, is_record_lost, had_samples, name_is_taken;
 int begins_step;
-bool epilog_comes;
+int epilog_comes;
 const struct hm_change *late_change;
 int n_read, n_stopped, n_asked, patience_ms, left_by;
 const char *name_by_slurm;
@@ -83,6 +83,14 @@ int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t siz
     return name_by_slurm ? snprintf(name, size, "%s", name_by_slurm) < 0 : hm_fail(why, ETIMEDOUT, "no answer");
 }
 
+/* The job's own epilog, while another process ends the job. */
+static void come(void)
+{
+    struct hm_found found;
+    const struct hm_claimant claimant = {.is_own_epilog = true, .exit_status = &(int){EPILOGS_STATUS}};
+    assert_int_equal(hm_claim_take(&config, 7, &claimant, &job, &found), 1);
+}
+
 /* What a step that begins puts into the entry (step/step.c). */
 static void begin_step(void)
 {
@@ -118,6 +126,8 @@ int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int give
         job.change[job.n_changes++] = *late_change;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     hm_ledger_unlock(lock);
+    if (epilog_comes == 1)
+        come();
     return 0;
 }
 
@@ -148,10 +158,8 @@ int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, co
         begin_step();
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     }
-    if (epilog_comes) {
-        struct hm_found found;
-        assert_int_equal(hm_claim_take(&config, 7, &(struct hm_claimant){.is_own_epilog = true}, &job, &found), 1);
-    }
+    if (epilog_comes == 2)
+        come();
     recorded = *what;
     ended_ns = end_ns;
     way = how;
@@ -182,7 +190,7 @@ int finish_set_up(void **state)
     is_likely_asked = false;
     is_used_again = name_is_taken = false;
     begins_step = 0;
-    epilog_comes = false;
+    epilog_comes = 0;
     late_change = NULL;
     left_by = 0;
     is_record_lost = false;

@@ -13,13 +13,16 @@
 #include "job/ledger/ledger.h"
 #include "job/store/store.h"
 
+#define EPILOGS_STATUS 0x0300
+
 /* State of a test. finish_set_up resets all of it but `error`, `waited`, `ended_ns` and `way`. */
 extern struct hm_error error;
 extern struct hm_config config;
 extern struct hm_job job;
 extern bool is_used_again; /* another run takes the job's number while helpers are being stopped */
-extern bool epilog_comes;  /* the job's own epilog comes while the record is written */
-extern int begins_step; /* step 9 begins: 1 while helpers are being stopped, 2 while the record is written; 0: never */
+/* Step 9 begins, or the job's own epilog comes with EPILOGS_STATUS while another process ends the job: 1 while helpers
+ * are being stopped, 2 while the record is written; 0: never. */
+extern int begins_step, epilog_comes;
 extern const char *name_by_slurm;           /* the job's name, by slurmctld; NULL: it does not answer */
 extern bool is_likely_asked;                /* slurmctld was asked first for the name that a step claims */
 extern int n_asked;                         /* how often slurmctld was asked for the job's name */

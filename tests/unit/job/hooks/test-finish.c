@@ -253,10 +253,21 @@ static void no_step_keeps_an_entry_from_the_jobs_own_epilog(void **state)
     /* It may come while somebody else ends the job. */
     assert_int_equal(finish_set_up(state), 0);
     begins_step = 2;
-    epilog_comes = true;
+    epilog_comes = 2;
     assert_int_equal(hm_finish_job(&config, 7, "found dead", NULL), 0);
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
+}
+
+/* What it knows is in the record, if that is not written yet. */
+static void an_epilog_that_comes_while_another_process_ends_the_job(void **state)
+{
+    (void)state;
+    epilog_comes = 1;
+    assert_int_equal(hm_finish_job(&config, 7, "found dead", NULL), 0);
+    assert_true(recorded.has_ended && recorded.has_exit_status && recorded.exit_status_is_final);
+    assert_int_equal(recorded.exit_status, EPILOGS_STATUS);
+    assert_false(has_warning("found dead"));
 }
 
 /*
@@ -452,6 +463,7 @@ int main(void)
         cmocka_unit_test_setup(a_step_that_begins_meanwhile_keeps_its_entry, finish_set_up),
         cmocka_unit_test(who_was_judged_dead_must_still_be_so),
         cmocka_unit_test_setup(no_step_keeps_an_entry_from_the_jobs_own_epilog, finish_set_up),
+        cmocka_unit_test_setup(an_epilog_that_comes_while_another_process_ends_the_job, finish_set_up),
         cmocka_unit_test_setup(a_job_whose_record_waits_is_dead, finish_set_up),
         cmocka_unit_test_setup(recordings_of_a_profiled_job_are_removed, finish_set_up),
         cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, finish_set_up),
