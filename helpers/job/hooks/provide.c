@@ -61,10 +61,22 @@ static int plan_fsdax(const struct hm_config *config, struct hm_job *job, struct
     return result;
 }
 
+/* Puts what this file finds out and makes into the entry as it is now, and that into `job`. */
+static void take_over(struct hm_job *job, struct hm_job *now)
+{
+    now->has_plan = job->has_plan;
+    now->plan = job->plan;
+    now->namespaces = job->namespaces;
+    hm_text_copy(now->request, job->request, sizeof(now->request));
+    hm_text_copy(now->refusal, job->refusal, sizeof(now->refusal));
+    for (uint32_t i = 0; i < job->n_warnings; i++)
+        hm_job_warn(now, "%s", job->warning[i]);
+    *job = *now;
+}
+
 /*
- * Writes the entry again, unless the job has ended since: a prolog that waited long may run after its own epilog. The
- * prologs and steps of other jobs may have noted meanwhile that this job is not alone on the node (`had_company`); that
- * is kept.
+ * Writes the entry again, unless the job has ended since: a prolog that waited long may run after its own epilog. What
+ * others have noted in the entry meanwhile is kept: that this job is not alone on the node, say.
  */
 static int enter_again(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
@@ -72,7 +84,7 @@ static int enter_again(const struct hm_config *config, struct hm_job *job, struc
     struct hm_job *now = malloc(sizeof(*now));
     int lock = now ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
     if (lock >= 0 && hm_ledger_read(config, job->job_id, now, error) == 0 && hm_job_check_begun(now, job, error) == 0) {
-        job->had_company = job->had_company || now->had_company;
+        take_over(job, now);
         result = hm_ledger_write(config, job, error);
     }
     hm_ledger_unlock(lock);

@@ -19,6 +19,7 @@
 #include "job/hooks/strangers.h"
 #include "job/namespaces/namespaces.h"
 #include "job/namespaces/slowram.h"
+#include "job/node/company.h"
 #include "slurm/cores.h"
 #include "slurm/scontrol.h"
 #include "slurm/squeue.h"
@@ -32,7 +33,8 @@ static struct hm_job job;
 static struct hm_error error;
 static bool has_left; /* see hm_begin_job */
 static int n_made, n_removed, n_brought;
-static bool ends; /* the job ends while its file systems are made */
+static bool ends;           /* the job ends while its file systems are made */
+static bool meets_stranger; /* or a job that gets no entry comes to the node */
 static bool can_bring = true;
 static bool can_make;
 static const char *cores; /* what scontrol says of the job's cores */
@@ -107,6 +109,8 @@ int hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct h
         return hm_fail(why, EIO, "region0 is full");
     if (ends)
         assert_int_equal(hm_ledger_remove(of, 7, &error), 0);
+    if (meets_stranger)
+        assert_int_equal(hm_company_pass(of, 8, &error), 0);
     what->namespaces.n = 1;
     what->namespaces.each[0] = (struct hm_job_namespace){.name = "namespace0.0", .device = "/dev/pmem0", .fs = "ext4"};
     return 0;
@@ -244,6 +248,23 @@ static void a_prolog_after_its_epilog_leaves_nothing(void **state)
     assert_int_equal(n_removed, 1);
 }
 
+/* A prolog may wait for an hour: what others put into the entry meanwhile stays there. */
+static void what_others_note_meanwhile_is_kept(void **state)
+{
+    (void)state;
+    const struct hm_begin begin = {
+        .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .request = "fsdax,size=1G"};
+    ledger_empty(&config);
+    config.n_rules = 0;
+    can_make = meets_stranger = true;
+    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+    assert_int_equal(hm_provide_memory(&config, 7, &error), 0);
+    meets_stranger = false;
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_true(job.had_company && job.has_strangers);
+    assert_int_equal(job.namespaces.n, 1);
+}
+
 /* Slow memory is brought online for jobs that may use it; a failure is a warning. Each row is tried with and without
  * success. */
 static void slow_memory_is_brought_online(void **state)
@@ -344,6 +365,7 @@ int main(void)
         cmocka_unit_test(file_systems_are_made),
         cmocka_unit_test(a_broken_configuration_refuses_all_but_off),
         cmocka_unit_test(a_prolog_after_its_epilog_leaves_nothing),
+        cmocka_unit_test(what_others_note_meanwhile_is_kept),
         cmocka_unit_test(slow_memory_is_brought_online),
         cmocka_unit_test(a_job_is_weighed),
     };
