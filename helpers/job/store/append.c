@@ -16,7 +16,6 @@
 
 #define LINE_MOST ((1 << 20) + 2) /* bytes of a line; a user can make longer ones in their own file */
 #define LOCK_PATIENCE_MS 5000
-#define NEW_MODE 0700 /* of a folder until it has its owner */
 
 /*
  * Opens `name` in the folder without following a link. In a user's folder it does not enter what is mounted there,
@@ -51,7 +50,7 @@ static bool is_unfinished(const struct stat *status, const struct hm_rights *rig
 {
     return status->st_uid == geteuid() &&
            (status->st_uid != rights->uid || (status->st_gid == getegid() && status->st_gid != rights->gid) ||
-            ((status->st_mode & 07777) == NEW_MODE && rights->mode != NEW_MODE) ||
+            ((status->st_mode & 07777) == HM_FOLDER_NEW && rights->mode != HM_FOLDER_NEW) ||
             (status->st_mode & S_IROTH & ~rights->mode) != 0);
 }
 
@@ -62,7 +61,7 @@ int hm_folder_open(int parent, const char *name, const struct hm_rights *rights,
     bool made = false;
     int fd = open_in(parent, name, O_RDONLY | O_DIRECTORY, rights);
     if (fd < 0 && errno == ENOENT && rights) {
-        made = mkdirat(parent, name, NEW_MODE) == 0;
+        made = mkdirat(parent, name, HM_FOLDER_NEW) == 0;
         if (!made && errno != EEXIST)
             return hm_fail_errno(error, "folder %s cannot be made", name);
         fd = open_in(parent, name, O_RDONLY | O_DIRECTORY, rights);

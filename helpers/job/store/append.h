@@ -13,6 +13,8 @@
 
 #include "base/error.h"
 
+#define HM_FOLDER_NEW 0700 /* mode of a folder that was made, until it has its owner and group */
+
 struct hm_rights {
     mode_t mode;
     uid_t uid;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "append.h"
@@ -54,6 +55,13 @@ static int find_readers(const struct hm_config *config, gid_t *readers, struct h
     return is_unknown ? hm_fail(error, ETIMEDOUT, "%s", why.text) : 0;
 }
 
+/* Has a crash left the folder as it was made? No user could pass it to their own records then. */
+static bool is_half_made(int folder)
+{
+    struct stat status;
+    return fstat(folder, &status) == 0 && (status.st_mode & 07777) == HM_FOLDER_NEW;
+}
+
 /*
  * Opens the record folder. Its mode 0751 lets users pass to their own folder below it, and to nothing else, as the
  * folders of the days are 0750. It is made if it is inside the state folder. Elsewhere it belongs to the site, and may
@@ -65,9 +73,11 @@ static int open_records(const struct hm_config *config, gid_t readers, struct hm
     size_t length = strlen(config->state_dir);
     int fd = hm_folder_open(AT_FDCWD, config->record_dir, NULL, &why);
     bool is_ours = strncmp(config->record_dir, config->state_dir, length) == 0 && config->record_dir[length] == '/';
-    if (fd >= 0)
+    if (fd >= 0 && !(is_ours && is_half_made(fd)))
         return fd;
-    if (errno != ENOENT || !is_ours)
+    if (fd >= 0)
+        close(fd);
+    else if (errno != ENOENT || !is_ours)
         return hm_fail(error, errno, "%s", why.text);
     const struct hm_rights state = {HM_FOLDER_PASS, geteuid(), getegid(), false},
                            records = {0751, geteuid(), readers, false};
