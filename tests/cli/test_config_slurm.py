@@ -121,6 +121,25 @@ def test_plugstack(site, files, loads):
         )
 
 
+def test_slurm_conf_names_another_plugstack(site):
+    other = site.folder / "spank.conf"
+    other.write_text("optional hybridmem.so\n")
+    (site.folder / "plugstack.conf").unlink()
+    site.settings["PlugStackConfig"] = str(other)
+    assert f"ok      {other} loads {site.folder}/plugins/hybridmem.so" in any_status(site)
+    site.settings["PlugStackConfig"] = "(null)"
+    assert f"change  {site.folder}/plugstack.conf does not load the plugin" in "\n".join(site.check())
+
+
+def test_the_plugin_has_another_configuration(site, configure):
+    path, stack = configure(""), site.folder / "plugstack.conf"
+    for given, is_other in (("", False), (f" config={path}", False), (" x config=/other.conf", True)):
+        stack.write_text(f"optional hybridmem.so{given}\n")
+        notes = [line for line in any_status(site, "--config", path) if "/other.conf" in line]
+        said = f"note    {stack} gives the plugin config=/other.conf, and {path} is checked here: "
+        assert [line.startswith(said) for line in notes] == [True] * is_other
+
+
 def test_a_plugin_that_is_not_there(site):
     (site.folder / "plugins" / "hybridmem.so").unlink()
     assert (

@@ -102,7 +102,7 @@ static int check(const struct options *options, const char *path, struct hm_conf
     /* If the file is invalid, the built-in values are used: what they name is checked all the same. */
     if (!options->file_only) {
         hm_config_check_node(config, path, &report);
-        hm_config_check_slurm(config, options->scontrol, &report);
+        hm_config_check_slurm(config, path, options->scontrol, &report);
     }
     return report.n_changes ? EXIT_CHANGES : EXIT_SUCCESS;
 }

@@ -36,9 +36,10 @@ void hm_config_check_load(const struct hm_config *config, int n_tiers, struct hm
 
 /*
  * Checks Slurm's settings with `scontrol`. If `scontrol` is NULL, searches the usual places for it; for root these are
- * fixed folders, not PATH.
+ * fixed folders, not PATH. `path` is the configuration file's.
  */
-void hm_config_check_slurm(const struct hm_config *config, const char *scontrol, struct hm_report *report);
+void hm_config_check_slurm(const struct hm_config *config, const char *path, const char *scontrol,
+                           struct hm_report *report);
 
 /*
  * Checks what summary_field needs of Slurm. Does nothing if summary_field is none. `output` is that of scontrol show
@@ -46,7 +47,8 @@ void hm_config_check_slurm(const struct hm_config *config, const char *scontrol,
  */
 void hm_config_check_summary(const struct hm_config *config, const char *output, struct hm_report *report);
 
-/* Checks whether plugstack.conf, in the folder of `slurm_conf`, loads the plugin, and whether the plugin exists. */
-void hm_config_check_plugstack(const char *slurm_conf, const char *plugin_dirs, struct hm_report *report);
+/* Checks whether plugstack.conf loads the plugin, whether the plugin exists, and whether it has the configuration
+ * `config_path`. `output` as above. */
+void hm_config_check_plugstack(const char *output, const char *config_path, struct hm_report *report);
 
 #endif

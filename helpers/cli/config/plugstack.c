@@ -8,13 +8,16 @@
 #include <unistd.h>
 
 #include "parts.h"
+#include "slurm/scontrol.h"
 
 #define PLUGIN "hybridmem.so"
-#define MOST_INCLUDES 4 /* nested files; plugstack.conf itself is the first */
+#define CONFIG "config=" /* an argument of the plugin */
+#define MOST_INCLUDES 4  /* nested files; plugstack.conf itself is the first */
 
 struct found {
     char plugin[512]; /* as plugstack.conf names it; "": not found */
     char file[512];   /* the file that names it */
+    char config[512]; /* the configuration that it is given; "": none */
 };
 
 static void search_file(const char *path, int depth, struct found *found);
@@ -43,6 +46,16 @@ static bool ends_with(const char *text, const char *end)
            (length == end_length || text[length - end_length - 1] == '/');
 }
 
+/* Notes the plugin, and of its `arguments` (NULL: none) the configuration. */
+static void note(struct found *found, const char *file, const char *plugin, char *arguments)
+{
+    snprintf(found->plugin, sizeof(found->plugin), "%s", plugin);
+    snprintf(found->file, sizeof(found->file), "%s", file);
+    for (const char *word; (word = strsep(&arguments, " \t"));)
+        if (strncmp(word, CONFIG, strlen(CONFIG)) == 0)
+            snprintf(found->config, sizeof(found->config), "%s", word + strlen(CONFIG));
+}
+
 static void search_file(const char *path, int depth, struct found *found)
 {
     char *line = NULL;
@@ -55,13 +68,11 @@ static void search_file(const char *path, int depth, struct found *found)
         if (!rest)
             continue;
         rest += strspn(rest, " \t");
-        rest[strcspn(rest, " \t")] = '\0';
-        if (strcmp(first, "include") == 0) {
-            search_include(rest, path, depth, found);
-        } else if ((strcmp(first, "optional") == 0 || strcmp(first, "required") == 0) && ends_with(rest, PLUGIN)) {
-            snprintf(found->plugin, sizeof(found->plugin), "%s", rest);
-            snprintf(found->file, sizeof(found->file), "%s", path);
-        }
+        const char *second = strsep(&rest, " \t");
+        if (strcmp(first, "include") == 0)
+            search_include(second, path, depth, found);
+        else if ((strcmp(first, "optional") == 0 || strcmp(first, "required") == 0) && ends_with(second, PLUGIN))
+            note(found, path, second, rest);
     }
     free(line);
     if (file)
@@ -88,26 +99,44 @@ static bool find_plugin(const char *plugin, const char *folders, char *path, siz
     return false;
 }
 
-void hm_config_check_plugstack(const char *slurm_conf, const char *plugin_dirs, struct hm_report *report)
+/* Writes the path of plugstack.conf: as slurm.conf has it, or else beside slurm.conf. Returns false where that is not
+ * known. */
+static bool find_plugstack(const char *output, char *path, size_t size)
 {
-    struct found found = {"", ""};
-    char path[1024];
-    const char *slash = strrchr(slurm_conf, '/');
-    if (!slash) {
+    hm_scontrol_value(output, "PlugStackConfig", path, size);
+    if (path[0] == '/')
+        return true;
+    hm_scontrol_value(output, "SLURM_CONF", path, size);
+    char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(slash, size - (size_t)(slash - path), "/plugstack.conf");
+    return slash;
+}
+
+void hm_config_check_plugstack(const char *output, const char *config_path, struct hm_report *report)
+{
+    struct found found = {"", "", ""};
+    char path[1024], folders[512];
+    if (!find_plugstack(output, path, sizeof(path))) {
         hm_report_change(report,
                          "plugstack.conf is not found, as scontrol names no SLURM_CONF: check that scontrol works "
                          "here");
         return;
     }
-    snprintf(path, sizeof(path), "%.*s/plugstack.conf", (int)(slash - slurm_conf), slurm_conf);
     search_file(path, 0, &found);
     if (!found.plugin[0]) {
         hm_report_change(report, "%s does not load the plugin: add the line \"optional " PLUGIN "\"", path);
         return;
     }
-    if (find_plugin(found.plugin, plugin_dirs, path, sizeof(path)))
+    hm_scontrol_value(output, "PluginDir", folders, sizeof(folders));
+    if (find_plugin(found.plugin, folders, path, sizeof(path)))
         hm_report_ok(report, "%s loads %s", found.file, path);
     else
         hm_report_change(report, "%s loads %s, which is not there (PluginDir %s): install the plugin on this node",
-                         found.file, found.plugin, *plugin_dirs ? plugin_dirs : "unknown");
+                         found.file, found.plugin, *folders ? folders : "unknown");
+    if (found.config[0] && strcmp(found.config, config_path) != 0)
+        hm_report_note(report,
+                       "%s gives the plugin " CONFIG "%s, and %s is checked here: jobs have the other, so check "
+                       "it with --config %s",
+                       found.file, found.config, config_path, found.config);
 }

@@ -117,11 +117,12 @@ static void check_version(const char *output, struct hm_report *report)
                          *running ? running : "of unknown version", built);
 }
 
-void hm_config_check_slurm(const struct hm_config *config, const char *scontrol, struct hm_report *report)
+void hm_config_check_slurm(const struct hm_config *config, const char *path, const char *scontrol,
+                           struct hm_report *report)
 {
     struct hm_error why;
-    char path[512], slurm_conf[512], plugin_dirs[512];
-    if (!find_scontrol(scontrol, path, sizeof(path))) {
+    char program[512];
+    if (!find_scontrol(scontrol, program, sizeof(program))) {
         hm_report_change(
             report,
             "Slurm's settings are not known, as scontrol is not %s%s: install Slurm's commands, or say --scontrol FILE",
@@ -136,7 +137,7 @@ void hm_config_check_slurm(const struct hm_config *config, const char *scontrol,
         hm_report_change(report, "Slurm's settings are not known: out of memory");
         return;
     }
-    if (hm_scontrol_config(path, output, MOST_OUTPUT, &why) < 0) {
+    if (hm_scontrol_config(program, output, MOST_OUTPUT, &why) < 0) {
         hm_report_change(report, "Slurm's settings are not known, as %s: start slurmctld, or check slurm.conf",
                          why.text);
     } else {
@@ -146,9 +147,7 @@ void hm_config_check_slurm(const struct hm_config *config, const char *scontrol,
         for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++)
             check_timeout(config, output, timeouts[i], report);
         hm_config_check_summary(config, output, report);
-        hm_scontrol_value(output, "PluginDir", plugin_dirs, sizeof(plugin_dirs));
-        hm_scontrol_value(output, "SLURM_CONF", slurm_conf, sizeof(slurm_conf));
-        hm_config_check_plugstack(slurm_conf, plugin_dirs, report);
+        hm_config_check_plugstack(output, path, report);
     }
     free(output);
 }
