@@ -32,8 +32,18 @@ def test_without_summaries_nothing_is_checked_for_them(site, configure):
             f"change  EpilogSlurmctld is not set, and leaves no summaries: make it {SPOOL} (slurm.conf)",
         ),
         (
-            {"EpilogSlurmctld": "/none/epilog"},
+            {"EpilogSlurmctld": "/none/epilog", "SlurmctldHost[0]": "localhost"},
             f"change  EpilogSlurmctld is /none/epilog, and leaves no summaries: have it call {SPOOL} (slurm.conf)",
+        ),
+        # as on a compute node
+        (
+            {"EpilogSlurmctld": "/none/epilog", "SlurmctldHost[0]": "ctl.not.this(10.0.0.1)"},
+            f"note    EpilogSlurmctld is /none/epilog, which cannot be read here: check on slurmctld's host that it "
+            f"calls {SPOOL}",
+        ),
+        (
+            {"EpilogSlurmctld": "{folder}/plugstack.conf"},
+            f"change  EpilogSlurmctld is {{folder}}/plugstack.conf, and leaves no summaries: have it call {SPOOL}",
         ),
         ({"EpilogSlurmctld": SPOOL}, f"ok      EpilogSlurmctld is {SPOOL}"),
         # from Slurm 24.05 on
@@ -48,9 +58,12 @@ def test_without_summaries_nothing_is_checked_for_them(site, configure):
 def test_slurmctlds_epilog(site, configure, settings, said):
     script = site.folder / "epilog"
     script.write_text("#!/bin/sh\n/opt/hybridmem-spool\n")
-    settings = {name: value.replace("{script}", str(script)) for name, value in settings.items()}
+    settings = {
+        name: value.replace("{script}", str(script)).replace("{folder}", str(site.folder))
+        for name, value in settings.items()
+    }
     first = summary_lines(site, configure, {"AccountingStorageType": DATABASE, **settings})[0]
-    assert first.startswith(said.replace("{script}", str(script)))
+    assert first.startswith(said.replace("{script}", str(script)).replace("{folder}", str(site.folder)))
 
 
 @pytest.mark.parametrize("value", ["accounting_storage/none", "(null)", None])

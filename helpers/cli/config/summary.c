@@ -19,10 +19,10 @@
 #define MOST_SCRIPT 65536
 #define DATABASE "accounting_storage/slurmdbd"
 
-/* Whether a script of the site names hybridmem's program. A script that cannot be read counts as one that does not. */
-static bool names_program(const char *path)
+/* Whether a script of the site names hybridmem's program; -1: it cannot be read. */
+static int names_program(const char *path)
 {
-    bool result = false;
+    int result = -1;
     char *text = calloc(1, MOST_SCRIPT);
     FILE *script = text ? fopen(path, "re") : NULL;
     if (script) {
@@ -32,35 +32,6 @@ static bool names_program(const char *path)
     }
     free(text);
     return result;
-}
-
-static void check_epilog(const char *output, struct hm_report *report)
-{
-    char value[PATH_MAX], last[PATH_MAX] = "";
-    for (const char *at = output; (at = hm_scontrol_value(at, "EpilogSlurmctld", value, sizeof(value)));) {
-        if (strcmp(value, PROGRAM) == 0 || names_program(value)) {
-            hm_report_ok(report, "EpilogSlurmctld is %s%s", value,
-                         strcmp(value, PROGRAM) == 0 ? "" : ", which has " NAME);
-            return;
-        }
-        memcpy(last, value, sizeof(last));
-    }
-    bool is_set = last[0] && strcmp(last, "(null)") != 0;
-    hm_report_change(report, "EpilogSlurmctld is %s, and leaves no summaries: %s " PROGRAM " (slurm.conf)",
-                     is_set ? last : "not set", is_set ? "have it call" : "make it");
-}
-
-static void check_database(const char *output, struct hm_report *report)
-{
-    char value[128];
-    hm_scontrol_value(output, "AccountingStorageType", value, sizeof(value));
-    if (strcmp(value, DATABASE) == 0)
-        hm_report_ok(report, "AccountingStorageType is %s", value);
-    else
-        hm_report_change(report,
-                         "AccountingStorageType is %s, which has no field for summaries: use " DATABASE
-                         ", or summary_field = none in hybridmem.conf",
-                         value[0] ? value : "not set");
 }
 
 /* Whether this host is one of slurmctld's, which are named with their addresses: ctl1(10.0.0.1). */
@@ -75,6 +46,44 @@ static bool is_controller(const char *output)
             return true;
     }
     return false;
+}
+
+/* The script is on slurmctld's host: where it cannot be read, other hosts cannot tell what it calls. */
+static void check_epilog(const char *output, struct hm_report *report)
+{
+    char value[PATH_MAX], last[PATH_MAX] = "";
+    int names = 0;
+    for (const char *at = output; (at = hm_scontrol_value(at, "EpilogSlurmctld", value, sizeof(value)));) {
+        bool is_program = strcmp(value, PROGRAM) == 0;
+        int found = is_program ? 1 : names_program(value);
+        if (found > 0) {
+            hm_report_ok(report, "EpilogSlurmctld is %s%s", value, is_program ? "" : ", which has " NAME);
+            return;
+        }
+        names = found < 0 ? found : names;
+        memcpy(last, value, sizeof(last));
+    }
+    bool is_set = last[0] && strcmp(last, "(null)") != 0;
+    if (is_set && names < 0 && !is_controller(output))
+        hm_report_note(
+            report,
+            "EpilogSlurmctld is %s, which cannot be read here: check on slurmctld's host that it calls " PROGRAM, last);
+    else
+        hm_report_change(report, "EpilogSlurmctld is %s, and leaves no summaries: %s " PROGRAM " (slurm.conf)",
+                         is_set ? last : "not set", is_set ? "have it call" : "make it");
+}
+
+static void check_database(const char *output, struct hm_report *report)
+{
+    char value[128];
+    hm_scontrol_value(output, "AccountingStorageType", value, sizeof(value));
+    if (strcmp(value, DATABASE) == 0)
+        hm_report_ok(report, "AccountingStorageType is %s", value);
+    else
+        hm_report_change(report,
+                         "AccountingStorageType is %s, which has no field for summaries: use " DATABASE
+                         ", or summary_field = none in hybridmem.conf",
+                         value[0] ? value : "not set");
 }
 
 static void check_spool(const struct hm_config *config, const char *output, struct hm_report *report)
