@@ -179,7 +179,7 @@ def test_a_gap_in_the_samples_is_one_in_the_chart(tmp_path):
     assert (found[1]["height"], found[1]["data-tip"]) == ("100.000", "after 1 min 0 s: dram, pmem not measured")
     assert "not measured" in Outline(path.read_text()).words, "the legend has it"
     for job in ("2", "3"):
-        assert "Memory was not measured" in make_show(tmp_path, "none.html", job).read_text()
+        assert "Memory by tier was not measured" in make_show(tmp_path, "none.html", job).read_text()
 
 
 def test_an_impossible_size_has_no_part_in_a_charts_scale(tmp_path):

@@ -215,6 +215,10 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
             {"memory": {"tiers": [tier("dram", [0], None, None, 0)], "source": "the monitor took no sample"}},
             "memory       not measured: the monitor took no sample",
         ),
+        (
+            {"memory": {"peak_bytes": 3 << 30, "peak_source": "memory.peak", "tiers": [], "source": "no monitor ran"}},
+            "memory       peak 3.0 GiB (memory.peak)\n               by tier not measured: no monitor ran\n",
+        ),
         ({"plan": None, "request": None}, "plan         none: the job's memory was not placed"),
         ({"plan": None, "request": None}, "asked for    nothing (no --hybrid-mem)"),
         ({"step_ids": []}, "steps        none on this node; exit code 0"),

@@ -44,7 +44,7 @@ def tier_table(record):
 def node_section(record, place, text_of):
     chart = over_time(record)
     source = fields.text(record.get("memory"), "source") or "the record does not say why"
-    parts = [chart] if chart else [tag("p", f"Memory was not measured: {source}", class_="note")]
+    parts = [chart] if chart else [tag("p", f"Memory by tier was not measured: {source}", class_="note")]
     if fields.tiers(record):
         parts.append(tier_table(record))
     warnings = [("warning", warning) for warning in fields.warnings(record)]

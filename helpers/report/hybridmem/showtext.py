@@ -87,11 +87,15 @@ class Printer:
 
     def memory(self, record):
         memory, tiers = record.get("memory"), fields.tiers(record)
-        if not any(fields.figure(tier, "peak_bytes") is not None for tier in tiers):
+        peak, has_tiers = fields.figure(memory, "peak_bytes"), bool(tiertable.measured(tiertable.SIZES[:1], tiers))
+        if not has_tiers and peak is None:
             self.line("memory", unmeasured(memory))
             return
         self.memory_peak(memory)
-        self.cache(record, fields.figure(memory, "peak_bytes"))
+        self.cache(record, peak)
+        if not has_tiers:  # no monitor ran, or it took no sample: the kernel has the peak of all tiers together
+            self.line("", f"by tier {unmeasured(memory)}")
+            return
         columns = tiertable.measured((*tiertable.SIZES, *tiertable.PARTS), tiers)
         lines = [[title.upper() for title in (*tiertable.NAMES, *(title for title, _ in columns))]]
         for tier in tiers:
