@@ -210,7 +210,6 @@ static bool enter(struct hm_mover *mover, uint32_t space, const struct hm_move *
     mover->from = move->from;
     mover->to = move->to;
     open_present(mover, space);
-    hm_mover_bind(mover, space);
     return true;
 }
 

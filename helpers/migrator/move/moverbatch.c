@@ -115,15 +115,22 @@ static int take_room(struct hm_mover *mover, int from, unsigned lowest_tier, uin
     return node;
 }
 
-void hm_mover_bind(struct hm_mover *mover, uint32_t space)
+/*
+ * Asks where the process may run, once in a phase unless its moves alternate with those of others: room is taken near
+ * to that. Most processes that map shared memory, too, have no page to move: only those with one are asked, as that
+ * takes a call for each thread.
+ */
+static void bind_to_cpus(struct hm_mover *mover)
 {
     struct hm_set cpus;
-    if ((space == mover->bound && mover->turn == mover->bound_turn) || !hm_nodes_matter(mover->nodes))
+    if (mover->space == mover->bound && mover->turn == mover->bound_turn)
         return;
-    hm_cpus_of(mover->ranks->rank[space].pid, &cpus);
-    hm_nodes_bind(mover->nodes, &cpus);
-    mover->bound = space;
+    mover->bound = mover->space;
     mover->bound_turn = mover->turn;
+    if (!hm_nodes_matter(mover->nodes))
+        return;
+    hm_cpus_of(mover->ranks->rank[mover->space].pid, &cpus);
+    hm_nodes_bind(mover->nodes, &cpus);
 }
 
 /* Adds the page to the batch. Returns false if no node has room for it, or room_pages leaves none in the fast tier. */
@@ -142,6 +149,7 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
     uint64_t wanted = may_be_huge ? hm_huge_pages() : 1;
     if (mover->to == 0 && mover->room_pages < wanted)
         return false;
+    bind_to_cpus(mover);
     candidate->to = take_room(mover, from, lowest(mover, mapped), wanted * hm_page_size());
     if (candidate->to < 0)
         return false;

@@ -11,9 +11,6 @@
 uint64_t hm_mover_key(const struct hm_mover *mover, uint64_t page);
 /* Carries the batch out, and learns how many pages the next one may have. */
 void hm_mover_flush(struct hm_mover *mover);
-/* Asks where the process may run, once in a phase unless its moves alternate with those of others: room is taken near
- * to that from now on. */
-void hm_mover_bind(struct hm_mover *mover, uint32_t space);
 /*
  * Adds the page. A batch of another file, one whose pages are moved in another way, that has batch_pages already, or
  * that has no room for the whole of a huge page that begins, is carried out first. A huge page stays in one batch. If

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "migrator/move/cpus.h"
 #include "migrator/move/pool.h"
 #include "migrator/watch/powers.h"
 
@@ -17,7 +18,7 @@ struct hm_nodes nodes;
 struct hm_range range;
 struct hm_mover mover;
 bool is_ours, is_stopped, is_owner, is_reserved;
-int ours_number;
+int ours_number, n_cpus_asked;
 struct hm_maps maps[1];
 static struct hm_rank rank = {.pid = MODEL_PID};
 static struct hm_ranks ranks = {.n = 1, .rank = &rank};
@@ -27,6 +28,13 @@ bool hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space)
     (void)all, (void)space;
     errno = is_ours ? errno : ours_number;
     return is_ours;
+}
+
+void hm_cpus_of(pid_t pid, struct hm_set *cpus)
+{
+    assert_int_equal(pid, MODEL_PID);
+    hm_set_clear(cpus);
+    n_cpus_asked++;
 }
 
 bool hm_powers_owns(pid_t pid, struct hm_range whole)
@@ -79,6 +87,7 @@ int move_set_up(void **state)
     maps[0] = (struct hm_maps){.range = &range, .n = 1, .room = 1, .n_pages = PAGES};
     is_ours = is_owner = true;
     is_stopped = is_reserved = false;
+    n_cpus_asked = 0;
     mover_start();
     mover.has_huge = true;
     mover.batch_pages = HM_BATCH_PAGES;

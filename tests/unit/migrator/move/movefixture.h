@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mover over the kernel model of movekernel.h. Nodes 0 and 1 are fast, 2 and 3 slow; 0 is near 2, 1 near 3. A test
- * program must link with the --wrap options that movekernel.h names. movefixture.c replaces hm_ranks_is_ours.
+ * program must link with the --wrap options that movekernel.h names. movefixture.c replaces hm_ranks_is_ours,
+ * and hm_cpus_of, which then finds none.
  */
 #ifndef MOVEFIXTURE_H
 #define MOVEFIXTURE_H
@@ -19,7 +20,8 @@ extern struct hm_maps maps[1];
  * the mapping, if they are a mapping of their own, are of a file of the user's; is_reserved: others may count on the
  * fast tier's pool of huge pages */
 extern bool is_ours, is_stopped, is_owner, is_reserved;
-extern int ours_number; /* errno where it is not ours */
+extern int ours_number;  /* errno where it is not ours */
+extern int n_cpus_asked; /* how often the process's CPUs were asked for */
 
 /* Set-up for cmocka: all pages on node 2, room for all on each node, no limit, the longest batches (HM_BATCH_PAGES),
  * transparent huge pages enabled. */

@@ -134,6 +134,25 @@ static void test_each_goes_to_the_nearest_node(void **state)
     assert_int_equal(kernel_count_on(1), 140);
 }
 
+/* Of the processes that map shared memory most have no page to move, and to ask takes a call for each thread. */
+static void test_only_who_has_pages_to_move_is_asked_for_its_cpus(void **state)
+{
+    (void)state;
+    promote(0, 8);
+    assert_int_equal(n_cpus_asked, 0); /* one node alone has CPUs, or none */
+    nodes.node[0].n_cpus = nodes.node[1].n_cpus = 4;
+    hm_mover_begin(&mover, UINT64_MAX, UINT64_MAX);
+    promote(0, 8); /* they are there already */
+    assert_int_equal(n_cpus_asked, 0);
+    promote(8, 8);
+    promote(16, 8);
+    assert_int_equal(n_cpus_asked, 1);
+    hm_mover_begin(&mover, UINT64_MAX, UINT64_MAX);
+    promote(24, 8); /* it may have been bound elsewhere meanwhile */
+    assert_int_equal(n_cpus_asked, 2);
+    assert_int_equal(mover.moved.promoted, 8);
+}
+
 static void test_huge_pages_are_moved_once(void **state)
 {
     (void)state;
@@ -291,6 +310,8 @@ int main(void)
                                         move_tear_down),
         cmocka_unit_test_setup_teardown(test_neighbours_share_a_call, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_each_goes_to_the_nearest_node, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_only_who_has_pages_to_move_is_asked_for_its_cpus, move_set_up,
+                                        move_tear_down),
         cmocka_unit_test_setup_teardown(test_huge_pages_are_moved_once, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_a_part_of_a_huge_page_counts_whole, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_small_pages_where_huge_ones_could_be, move_set_up, move_tear_down),
