@@ -47,8 +47,8 @@ static size_t pages_ahead(size_t bytes)
 }
 
 /* Give the data its new size. Returns its descriptor, which may be another one, or NULL where it is as it was.
- * `is_whole` becomes true where the policies of its runs are gone: the kernel moves memory of one policy only. */
-static struct hm_known *change(struct hm_known *known, size_t data_bytes, bool *is_whole)
+ * `lost_policies` becomes true where the policies of its runs are gone: the kernel moves memory of one policy only. */
+static struct hm_known *change(struct hm_known *known, size_t data_bytes, bool *lost_policies)
 {
     if (data_bytes == known->data_bytes)
         return known;
@@ -56,7 +56,7 @@ static struct hm_known *change(struct hm_known *known, size_t data_bytes, bool *
         return hm_known_shrink(known, data_bytes) ? known : NULL;
     if (hm_known_grow(known, data_bytes))
         return known;
-    *is_whole = *is_whole || (known->n_runs > 1 && hm_kernel_default(known->data, known->data_bytes) == 0);
+    *lost_policies = *lost_policies || (known->n_runs > 1 && hm_kernel_default(known->data, known->data_bytes) == 0);
     return hm_known_move(known, data_bytes);
 }
 
@@ -113,10 +113,10 @@ static void set_bytes(struct hm_known *known, size_t bytes)
 }
 
 /* Place what was added, and bind again what has lost its policies. */
-static void place(struct hm_known *known, size_t old_bytes, bool is_whole, const struct hm_resize *wish,
+static void place(struct hm_known *known, size_t old_bytes, bool lost_policies, const struct hm_resize *wish,
                   const struct hm_more *more)
 {
-    size_t n_bound = is_whole ? 0 : known->n_runs;
+    size_t n_bound = lost_policies ? 0 : known->n_runs;
     if (wish->slices) {
         place_anew(known, wish);
         return;
@@ -130,23 +130,23 @@ static void place(struct hm_known *known, size_t old_bytes, bool is_whole, const
 static void *resize(void *memory, size_t bytes, const struct hm_resize *wish)
 {
     struct hm_more more;
-    bool is_whole = false;
+    bool lost_policies = false;
     size_t data_bytes;
     struct hm_known *known = take_out(memory, bytes, wish, &data_bytes, &more);
     if (!known)
         return NULL;
     size_t old_bytes = known->data_bytes;
-    struct hm_known *resized = change(known, data_bytes, &is_whole);
+    struct hm_known *resized = change(known, data_bytes, &lost_policies);
     if (!resized && data_bytes > hm_whole_pages(bytes))
-        resized = change(known, hm_whole_pages(bytes), &is_whole);
+        resized = change(known, hm_whole_pages(bytes), &lost_policies);
     hm_known_lock(); /* as it was had before, it is had here */
     if (resized) {
         known = resized;
         set_bytes(known, bytes);
-        place(known, old_bytes, is_whole, wish, &more);
+        place(known, old_bytes, lost_policies, wish, &more);
     } else {
         hm_decide_forget(&more);
-        bind(known, is_whole ? 0 : known->n_runs);
+        bind(known, lost_policies ? 0 : known->n_runs);
     }
     hm_known_add(known);
     hm_known_unlock();
