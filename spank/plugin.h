@@ -42,7 +42,7 @@ void hm_slurmd_begin(void);
 
 /* job_script.c: prolog and epilog, as root */
 
-/* Run `hybridmem-job begin` for the job, unless the configuration switches hybridmem off. */
+/* Run `hybridmem-job begin` for the job, also where hybridmem is switched off: it is company for others then. */
 void hm_job_script_prolog(spank_t spank);
 /* Run `hybridmem-job end` for the job. */
 void hm_job_script_epilog(spank_t spank);
