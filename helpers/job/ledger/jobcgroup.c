@@ -5,12 +5,14 @@
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
 #include "base/size.h"
+#include "slurm/stepcgroup.h"
 
 #define JOB "job_"
 #define STEP "step_"
@@ -20,6 +22,11 @@ static bool read_job(const char *name, uint64_t *id)
 {
     return strncmp(name, JOB, strlen(JOB)) == 0 &&
            hm_size_parse_number(name + strlen(JOB), 0, UINT32_MAX, id, NULL) == 0;
+}
+
+static bool is_step(const FTSENT *folder)
+{
+    return strncmp(folder->fts_name, STEP, strlen(STEP)) == 0;
 }
 
 static bool is_in_job(const FTSENT *folder, uint32_t job_id)
@@ -46,7 +53,7 @@ static bool is_others(const FTSENT *folder, uint32_t job_id)
 /* Is it the job's folder or in it, or, if that counts, a step's folder in folders whose names do not tell the job? */
 static bool may_be_of(const FTSENT *folder, uint32_t job_id, bool counts_unnamed)
 {
-    return is_in_job(folder, job_id) || (counts_unnamed && strncmp(folder->fts_name, STEP, strlen(STEP)) == 0);
+    return is_in_job(folder, job_id) || (counts_unnamed && is_step(folder));
 }
 
 /*
@@ -66,6 +73,11 @@ static bool is_empty(const char *folder)
     return hm_file_read_start(path, text, sizeof(text)) == 0 && text[0] == '\0';
 }
 
+bool hm_jobcgroup_has_processes(const char *folder)
+{
+    return !is_empty(folder) && access(folder, F_OK) == 0;
+}
+
 /* Is it the folder of another job than `job_id` that has no file in `entries`, and does it have processes? */
 static bool is_strangers(const FTSENT *folder, const char *entries, uint32_t job_id)
 {
@@ -76,10 +88,27 @@ static bool is_strangers(const FTSENT *folder, const char *entries, uint32_t job
     snprintf(path, sizeof(path), "%s/%u", entries, (uint32_t)id);
     bool has_entry = access(path, F_OK) == 0 || errno != ENOENT;
     /* One that goes at this moment is as one that has gone before. */
-    return !has_entry && !is_empty(folder->fts_path) && access(folder->fts_path, F_OK) == 0;
+    return !has_entry && hm_jobcgroup_has_processes(folder->fts_path);
 }
 
-bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_t job_id)
+/* Adds the folder above a step's folder, unless it was the last one. Returns 0 or -1. */
+static int add_job_of(const FTSENT *step, struct hm_job_folders *folders)
+{
+    char path[HM_JOB_CGROUP];
+    if (snprintf(path, sizeof(path), "%s", step->fts_path) >= (int)sizeof(path) || hm_cgroup_cut_to_job(path) != 0)
+        return -1;
+    if (folders->n > 0 && strcmp(folders->path[folders->n - 1], path) == 0)
+        return 0;
+    void *more = realloc(folders->path, (folders->n + 1) * sizeof(path));
+    if (!more)
+        return -1;
+    folders->path = more;
+    memcpy(folders->path[folders->n++], path, sizeof(path));
+    return 0;
+}
+
+bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_t job_id,
+                               struct hm_job_folders *unnamed)
 {
     char root[256];
     char *const roots[] = {root, NULL};
@@ -87,15 +116,16 @@ bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_
     bool found = false;
     snprintf(root, sizeof(root), "%s", cgroups);
     struct stat status;
+    uint64_t id;
     /* Its own lstat(2) for folders, as each folder has many files. */
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
     while (walk && !found && (folder = fts_read(walk))) {
         if (folder->fts_info != FTS_D || folder->fts_level == FTS_ROOTLEVEL)
             continue;
         bool is_roots = lstat(folder->fts_path, &status) == 0 && status.st_uid == geteuid();
-        bool is_jobs = strncmp(folder->fts_name, JOB, strlen(JOB)) == 0;
-        found = is_roots && is_strangers(folder, entries, job_id);
-        if (!is_roots || is_jobs)
+        bool is_unnamed = is_roots && is_step(folder);
+        found = is_roots && (is_unnamed ? add_job_of(folder, unnamed) != 0 : is_strangers(folder, entries, job_id));
+        if (!is_roots || is_unnamed || read_job(folder->fts_name, &id))
             fts_set(walk, folder, FTS_SKIP);
     }
     if (walk)

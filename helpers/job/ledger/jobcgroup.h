@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ledger.h"
+
 #define HM_CGROUPS "/sys/fs/cgroup"
 
 /*
@@ -23,11 +25,23 @@
  */
 bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id, bool counts_unnamed);
 
+/* Has the folder processes? A folder that is gone has none; one whose state cannot be read may have some. */
+bool hm_jobcgroup_has_processes(const char *folder);
+
+/* Folders of jobs. The caller frees `path`. */
+struct hm_job_folders {
+    char (*path)[HM_JOB_CGROUP];
+    size_t n;
+};
+
 /*
  * Is there below `cgroups` a folder "job_NUMBER" with processes, of a job other than `job_id` that has no file of that
  * number in the folder `entries`? Such a job began while hybridmem was switched off, or before it was installed.
- * Folders that do not belong to the caller do not count, nor those that go meanwhile. It may take long, as above.
+ * Folders that do not belong to the caller do not count, nor those that go meanwhile. `unnamed`, which is empty, gets
+ * the folders above those of steps whose names are no "job_NUMBER", as with Slurm 26.05. Where they cannot be kept, the
+ * answer is yes. It may take long, as above.
  */
-bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_t job_id);
+bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_t job_id,
+                               struct hm_job_folders *unnamed);
 
 #endif

@@ -16,7 +16,8 @@
 
 static struct hm_config config;
 static struct hm_job job;
-static bool is_held_up; /* a user makes the look take longer than its time */
+static const char *own_step; /* this process runs in a step in that folder; NULL: in none */
+static bool is_held_up;      /* a user makes the look take longer than its time */
 
 int __real_hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
                    int patience_ms);
@@ -31,6 +32,15 @@ int __wrap_hm_look(int (*look)(const void *question, void *found), const void *q
         return __real_hm_look(look, question, found, size, 60 * patience_ms);
     errno = ETIMEDOUT;
     return -1;
+}
+
+int __wrap_hm_cgroup_of_self(char *out, size_t size);
+
+int __wrap_hm_cgroup_of_self(char *out, size_t size)
+{
+    snprintf(out, size, "%s%s", own_step ? own_step : "/system.slice/slurmd.service",
+             own_step ? "/step_extern/slurm" : "");
+    return 0;
 }
 
 static bool are_there(uint32_t job_id)
@@ -51,6 +61,64 @@ static void a_job_is_a_stranger_without_an_entry(void **state)
     assert_false(are_there(9));
 }
 
+static void start_with_job_7(void)
+{
+    ledger_with_job(&config, &job);
+    assert_int_equal(scratch_remove(scratch_path("cgroup")), 0);
+    assert_int_equal(mkdir(scratch_path("cgroup"), 0755), 0);
+    assert_int_equal(mkdir(scratch_path("cgroup/slurmstepd.scope"), 0755), 0);
+    assert_int_equal(mkdir(scratch_path("cgroup/slurmstepd.scope/system"), 0755), 0);
+}
+
+static void put(struct hm_job *of, uint32_t id, const char *cgroup)
+{
+    hm_job_init(of, id);
+    snprintf(of->cgroup, sizeof(of->cgroup), "%s", cgroup);
+    assert_int_equal(hm_ledger_write(&config, of, NULL), 0);
+}
+
+/* Makes a job's folder with a step's, as Slurm 26.05 names them. */
+static const char *make_folder(const char *name, const char *events)
+{
+    static char folder[256];
+    snprintf(folder, sizeof(folder), "%s", scratch_path("cgroup/slurmstepd.scope/%s", name));
+    assert_int_equal(mkdir(folder, 0755), 0);
+    scratch_write(scratch_path("cgroup/slurmstepd.scope/%s/cgroup.events", name), events);
+    assert_int_equal(mkdir(scratch_path("cgroup/slurmstepd.scope/%s/step_extern", name), 0755), 0);
+    assert_int_equal(mkdir(scratch_path("cgroup/slurmstepd.scope/%s/step_0", name), 0755), 0);
+    return folder;
+}
+
+/* The entry tells which folder is job 7's. */
+static void a_folder_of_no_entry_is_a_strangers(void **state)
+{
+    (void)state;
+    start_with_job_7();
+    put(&job, 7, make_folder("s7", "populated 1\n"));
+    assert_false(are_there(8));
+    make_folder("s9", "populated 0\n");
+    assert_false(are_there(8));
+    make_folder("s10", "populated 1\n");
+    assert_true(are_there(8));
+    put(&job, 11, ""); /* has not begun its first step: the folder may be its */
+    assert_false(are_there(8));
+    job.end_ns = 1;
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    assert_true(are_there(8));
+}
+
+/* With PrologFlags=RunInJob the prolog asks from its job's own folder. */
+static void the_own_folder_is_no_strangers(void **state)
+{
+    (void)state;
+    start_with_job_7();
+    put(&job, 7, make_folder("s7", "populated 1\n"));
+    own_step = make_folder("s8", "populated 1\n");
+    assert_false(are_there(8));
+    own_step = NULL;
+    assert_true(are_there(8));
+}
+
 /* What is not known may be: the node's counters are not taken for the job's then. */
 static void a_look_without_an_end_finds_one(void **state)
 {
@@ -64,6 +132,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_is_a_stranger_without_an_entry),
+        cmocka_unit_test(a_folder_of_no_entry_is_a_strangers),
+        cmocka_unit_test(the_own_folder_is_no_strangers),
         cmocka_unit_test(a_look_without_an_end_finds_one),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

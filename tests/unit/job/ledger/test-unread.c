@@ -187,20 +187,22 @@ static void a_job_without_an_entry_is_a_stranger(void **state)
         {"system.slice/slurmstepd.scope/system", "populated 1\n", NULL, false},
     };
     char entries[256];
+    struct hm_job_folders unnamed = {0};
     leave_entry(0);
     snprintf(entries, sizeof(entries), "%s", scratch_path("run/jobs"));
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         make_cgroup(rows[i].folder);
         scratch_write(scratch_path("cgroup/%s/cgroup.events", rows[i].folder), rows[i].events);
         users_by_lstat = rows[i].users;
-        if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries, 8) != rows[i].is_stranger)
+        if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries, 8, &unnamed) != rows[i].is_stranger)
             fail_msg("row %zu", i);
         goes = true;
-        if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries, 8))
+        if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries, 8, &unnamed))
             fail_msg("row %zu, as its folder goes", i);
         goes = false;
         users_by_lstat = NULL;
     }
+    assert_int_equal(unnamed.n, 0);
 }
 
 static void the_age_of_the_entry_tells_whether_the_job_lives(void **state)
