@@ -254,3 +254,14 @@ def test_profiles_are_listed(probe, profile, home, folder):
         f"1970-01-01T00:01:40Z  {old}  {probe} where",
     ]
     assert lines[2].startswith(f"1970-01-01T00:00:50Z  {torn}  {torn}: ") and len(lines) == 3
+
+
+def test_a_listed_profile_moves_no_cursor_and_begins_no_line(profile, home, folder):
+    """Those of the shared store are of others."""
+    path = put(folder, profile, "1.0.json", 100)
+    made = json.loads(path.read_text())
+    made["program"]["command"] = "./é \x1b[2J\n2026-01-01 \x9b1A\x7f"
+    path.write_text(json.dumps(made))
+    path = path.rename(path.with_name("\x1b[2J.json"))
+    [line] = helper("hybridmem-sites", "list", env=home).stdout.splitlines()
+    assert line.endswith(f"  {path.parent}/?[2J.json  ./é ?[2J?2026-01-01 ?1A?")

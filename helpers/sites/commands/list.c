@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "commands.h"
 #include "core/config/config.h"
+#include "sites/profile/take.h"
 #include "sites/store/store.h"
 
 #define NAME "hybridmem sites list"
@@ -26,18 +27,35 @@ static void print_help(void)
          "Exit status: 0, 1 a store cannot be read, 2 wrong usage.");
 }
 
+/* A path of the shared store, and a command, may be anybody's: no text of theirs moves the cursor, or begins a line. */
+static void put(const char *text)
+{
+    for (; *text; text++) {
+        bool is_control = hm_take_is_control(text);
+        putchar(is_control ? '?' : *text);
+        text += is_control && (unsigned char)*text >= 0x80; /* it has two bytes */
+    }
+}
+
+static void print_entry(const struct hm_store_entry *entry)
+{
+    char moment[HM_MOMENT];
+    struct hm_error why = {""};
+    struct hm_profile *profile = hm_profile_read(entry->path, &why);
+    printf("%s  ", hm_moment_format(entry->changed.tv_sec, moment));
+    put(entry->path);
+    fputs("  ", stdout);
+    put(profile ? profile->command : why.text);
+    putchar('\n');
+    hm_profile_free(profile);
+}
+
 static int print_store(const char *folder, struct hm_error *error)
 {
     struct hm_store_entry *entries;
     int n = hm_store_list(folder, &entries, error);
-    for (int i = 0; i < n; i++) {
-        char moment[HM_MOMENT];
-        struct hm_error why = {""};
-        struct hm_profile *profile = hm_profile_read(entries[i].path, &why);
-        printf("%s  %s  %s\n", hm_moment_format(entries[i].changed.tv_sec, moment), entries[i].path,
-               profile ? profile->command : why.text);
-        hm_profile_free(profile);
-    }
+    for (int i = 0; i < n; i++)
+        print_entry(&entries[i]);
     free(entries);
     return n;
 }

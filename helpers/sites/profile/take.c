@@ -80,11 +80,17 @@ char *hm_take_text(struct hm_taker *taker, const json_t *from, const char *key, 
     return NULL;
 }
 
+bool hm_take_is_control(const char *at)
+{
+    unsigned char byte = (unsigned char)at[0];
+    return byte < 0x20 || byte == 0x7f || (byte == 0xc2 && (unsigned char)at[1] < 0xa0);
+}
+
 char *hm_take_line(struct hm_taker *taker, const json_t *from, const char *key, bool may_be_null)
 {
     char *text = hm_take_text(taker, from, key, may_be_null);
-    for (const unsigned char *at = (unsigned char *)text; at && *at; at++)
-        if (*at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0)) /* of UTF-8, U+0080 to U+009F, too */
+    for (const char *at = text; at && *at; at++)
+        if (hm_take_is_control(at))
             hm_take_fail(taker, key, "one line without control characters");
     return text;
 }

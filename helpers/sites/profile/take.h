@@ -43,6 +43,8 @@ double hm_take_real(struct hm_taker *taker, const json_t *from, const char *key)
 double hm_take_real_or_null(struct hm_taker *taker, const json_t *from, const char *key);
 /* A text, to be freed. NULL: it is wrong, or null where that is allowed. */
 char *hm_take_text(struct hm_taker *taker, const json_t *from, const char *key, bool may_be_null);
+/* Does a control character of UTF-8 begin here: up to U+001F, or U+007F to U+009F? A terminal obeys them. Pure. */
+bool hm_take_is_control(const char *at);
 /* A text that is written to terminals as it is. */
 char *hm_take_line(struct hm_taker *taker, const json_t *from, const char *key, bool may_be_null);
 /* The member "build_id"; NULL: null, or wrong. */
