@@ -240,3 +240,15 @@ def test_a_page_has_the_tiers_figures_that_show_prints(tmp_path):
     assert (titles.pop(5), figures.pop(5)) == ("Capacity", "16.0 GiB")
     assert [title.upper() for title in titles] == head and head[-1] == "HUGETLB"
     assert figures == row and row[-1] == "2.5 GiB"
+
+
+def test_a_page_of_many_runs_shows_few_nodes_and_has_all_in_tables(tmp_path):
+    """An array may have thousands of tasks: with a chart for each, no browser could show the page."""
+    tasks = [record(100 + i, array_job_id=100, array_task_id=i, memory=memory((i + 1) * GIB, 0)) for i in range(66)]
+    write(tmp_path / "records", *tasks)
+    outline = Outline(make_show(tmp_path, "array.html", "100").read_text())
+    names = [attributes.get("id", "") for name, attributes in outline.elements if name == "section"]
+    assert sum(name.startswith("node-") for name in names) == 64
+    assert [name for name in names if name.startswith("nodes-")] == ["nodes-65", "nodes-66"]
+    assert outline.words.count("In the table alone: 1 node. A page shows 64 nodes.") == 2
+    assert "66.0 GiB" in outline.words

@@ -5,7 +5,7 @@ page.py reads the style and the script."""
 from . import charts, draw, fields, moments, page, rules, tiertable
 from .page import tag
 
-NODES = 64  # nodes with a section of their own; the table has all
+NODES = 64  # of the page that have a section of their own; the tables have all: an array has thousands of runs
 COLUMNS = (*tiertable.SIZES, tiertable.CAPACITY, *tiertable.PARTS)
 
 
@@ -79,7 +79,7 @@ def advice_section(run, first):
 
 
 def run_parts(run, first, text_of):
-    """The sections of one run. `first` is the number of its first node, for names that must be unique on the page."""
+    """The sections of one run. `first` is the number of its first node on the page."""
     head = run[0]
     who = [(key.capitalize(), fields.text(head, key)) for key in ("user", "account", "partition", "cluster")]
     asked = ("Asked for", fields.text(head, "request") or "nothing (no --hybrid-mem)")
@@ -87,12 +87,14 @@ def run_parts(run, first, text_of):
     ended = ("Ended", f"{moments.plain(fields.text(head, 'end'))} UTC")
     title = f"Job {fields.job_name(head)}{f', run {restarts + 1}' if restarts else ''}"
     yield page.section(f"run-{first}", title, facts([(name, word) for name, word in (*who, asked, ended) if word]))
-    if len(run) > 1:
+    shown = run[: max(NODES + 1 - first, 0)]
+    if len(run) > 1 or not shown:
         yield nodes_table(run, first)
-    for place, record in enumerate(run[:NODES]):
+    for place, record in enumerate(shown):
         yield node_section(record, first + place, text_of)
-    if len(run) > NODES:
-        yield tag("p", f"{len(run) - NODES} more nodes are in the table alone.", class_="note")
+    if len(shown) < len(run):
+        more = draw.counted(len(run) - len(shown), "node")
+        yield tag("p", f"In the table alone: {more}. A page shows {NODES} nodes.", class_="note")
     yield advice_section(run, first)
 
 
