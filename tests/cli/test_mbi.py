@@ -199,6 +199,11 @@ def test_a_topology_is_named_from_the_folder_where_run_is(plan, tmp_path):
 def test_words_that_a_plan_cannot_have_are_refused_before_the_first_run(probe, tmp_path):
     said = mbi("plan", "-o", tmp_path / "new", "--", probe, "\udcff", status=1).stderr
     assert said == "hybridmem profile mbi plan: argument 1 of the program is not UTF-8: a plan cannot have it\n"
+    folder = tmp_path / "\udcff"
+    folder.mkdir()
+    said = mbi("plan", "-o", tmp_path / "new", "--", probe, status=1, cwd=folder).stderr
+    shown = f"{tmp_path}/\\xff"
+    assert said == f"hybridmem profile mbi plan: the folder {shown} is not UTF-8: a plan cannot have it\n"
     assert not (tmp_path / "new").exists()
 
 

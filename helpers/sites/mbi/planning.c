@@ -82,15 +82,23 @@ int hm_mbi_find_program(const char *name, char path[PATH_MAX], char **build_id, 
 }
 
 /* JSON has UTF-8 only. */
+static bool is_utf8(const char *text)
+{
+    json_t *value = json_string(text);
+    json_decref(value);
+    return value != NULL;
+}
+
+/* Can a plan have the program's words, and the folder that it is started in? Returns 0, or -1 with a text. */
 static int check_words(char **program, int n, struct hm_error *error)
 {
-    for (int i = 0; i < n; i++) {
-        json_t *text = json_string(program[i]);
-        if (!text)
+    char folder[PATH_MAX];
+    for (int i = 0; i < n; i++)
+        if (!is_utf8(program[i]))
             return hm_fail(error, EILSEQ, "argument %d of the program is not UTF-8: a plan cannot have it", i);
-        json_decref(text);
-    }
-    return 0;
+    if (!getcwd(folder, sizeof(folder)))
+        return hm_fail_errno(error, "the current folder is not known");
+    return is_utf8(folder) ? 0 : hm_fail(error, EILSEQ, "the folder %s is not UTF-8: a plan cannot have it", folder);
 }
 
 /* Has the first run make the profile. Returns 0, or -1 with a text. */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sites/profile/merge.h"
-
 #define NOT_MEASURED "%zu of %zu groups of sites were not measured"
 
 /* What was measured of a group, or of all that is in no group. */
@@ -102,16 +100,13 @@ static struct hm_profile_bounds bounds_of(const struct hm_mbi_plan *plan, const 
     return (struct hm_profile_bounds){fmax(fmin(mean - half, share), 0), fmin(fmax(mean + half, share), 1)};
 }
 
-/* The part of a group's traffic that a site has: by its mean bytes. */
-static double part_of(const struct hm_profile *profile, const struct hm_mbi_group *group, uint64_t id)
+/* The mean bytes of all sites of a group. */
+static double mean_bytes_of(const struct hm_profile *profile, const struct hm_mbi_group *group)
 {
-    double all = 0, mine = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const struct hm_profile_site *site = hm_profile_find(profile, group->id[i]);
-        all += site ? site->mean_bytes : 0;
-        mine += site && site->id == id ? site->mean_bytes : 0;
-    }
-    return all > 0 ? mine / all : 1 / (double)group->n;
+    double all = 0;
+    for (size_t i = 0; i < profile->n_sites; i++)
+        all += hm_mbi_group_has(group, profile->site[i].id) ? profile->site[i].mean_bytes : 0;
+    return all;
 }
 
 static void clear(struct hm_profile *profile)
@@ -128,11 +123,12 @@ static void clear(struct hm_profile *profile)
 static void give(struct hm_profile *profile, const struct hm_mbi_group *group, const struct measure *one,
                  struct hm_profile_bounds bounds)
 {
+    double all = mean_bytes_of(profile, group);
     for (size_t i = 0; i < profile->n_sites; i++) {
         struct hm_profile_site *site = &profile->site[i];
         if (!hm_mbi_group_has(group, site->id))
             continue;
-        double part = part_of(profile, group, site->id);
+        double part = all > 0 ? site->mean_bytes / all : 1 / (double)group->n; /* by its mean bytes */
         site->reads = one->reads * part;
         site->writes = one->writes * part;
         site->counted = bounds;

@@ -71,7 +71,8 @@ static int take_object(struct hm_profile *into, const struct hm_profile_object *
     return is_whole ? (int)into->n_objects - 1 : -1;
 }
 
-const struct hm_profile_site *hm_profile_find(const struct hm_profile *profile, uint64_t id)
+/* The site of this id; NULL: there is none. */
+static struct hm_profile_site *find(const struct hm_profile *profile, uint64_t id)
 {
     for (size_t i = 0; i < profile->n_sites; i++)
         if (profile->site[i].id == id)
@@ -181,14 +182,14 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
 static int add_sites(struct hm_profile *into, const struct hm_profile *from, const int *number)
 {
     for (size_t i = 0; i < into->n_sites; i++)
-        if (!hm_profile_find(from, into->site[i].id)) { /* it had nothing in that time */
+        if (!find(from, into->site[i].id)) { /* it had nothing in that time */
             into->site[i].mean_bytes = mean(into->site[i].mean_bytes, into->elapsed_s, 0, from->elapsed_s);
             into->site[i].resident.mean_bytes =
                 mean(into->site[i].resident.mean_bytes, into->elapsed_s, 0, from->elapsed_s);
             into->site[i].counted.low = isnan(into->site[i].counted.low) ? NAN : 0;
         }
     for (size_t i = 0; i < from->n_sites; i++) {
-        struct hm_profile_site *to = (struct hm_profile_site *)(uintptr_t)hm_profile_find(into, from->site[i].id);
+        struct hm_profile_site *to = find(into, from->site[i].id);
         if (!to)
             to = make_site(into, &from->site[i], number);
         if (!to)

@@ -13,7 +13,4 @@
  */
 int hm_profile_merge(struct hm_profile *into, const struct hm_profile *from, const char *path, struct hm_error *error);
 
-/* The site of this id; NULL: there is none. Pure. */
-const struct hm_profile_site *hm_profile_find(const struct hm_profile *profile, uint64_t id);
-
 #endif
