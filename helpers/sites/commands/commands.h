@@ -33,7 +33,9 @@ struct hm_profile *hm_sites_open(int argc, char **argv, const struct hm_words *w
  * text. */
 int hm_sites_shared(char folder[HM_CONFIG_PATH_MAX], struct hm_error *error);
 
-/* Writes the profile into the file, and puts it in its place. Returns 0, or -1 with a text. */
+/* Writes the profile into the file. Returns 0, or -1 with a text. */
+int hm_sites_put(const struct hm_profile *profile, struct hm_newfile *file, struct hm_error *error);
+/* The same, and puts it in its place. */
 int hm_sites_write(const struct hm_profile *profile, struct hm_newfile *file, struct hm_error *error);
 
 /*

@@ -27,14 +27,14 @@ struct hm_profile *hm_sites_open(int argc, char **argv, const struct hm_words *w
     return profile;
 }
 
-int hm_sites_write(const struct hm_profile *profile, struct hm_newfile *file, struct hm_error *error)
+int hm_sites_put(const struct hm_profile *profile, struct hm_newfile *file, struct hm_error *error)
 {
     json_t *json = hm_profile_json(profile);
     int status = -1;
     FILE *out = json ? fdopen(dup(file->fd), "w") : NULL;
     if (!json)
         hm_fail(error, ENOMEM, "no profile: out of memory");
-    else if (!out || hm_figures_put(out, json, JSON_INDENT(1)) < 0 || fflush(out) != 0 || hm_newfile_place(file) < 0)
+    else if (!out || hm_figures_put(out, json, JSON_INDENT(1)) < 0 || fflush(out) != 0)
         hm_fail_errno(error, "%s", file->path);
     else
         status = 0;
@@ -42,6 +42,13 @@ int hm_sites_write(const struct hm_profile *profile, struct hm_newfile *file, st
         fclose(out);
     json_decref(json);
     return status;
+}
+
+int hm_sites_write(const struct hm_profile *profile, struct hm_newfile *file, struct hm_error *error)
+{
+    if (hm_sites_put(profile, file, error) < 0)
+        return -1;
+    return hm_newfile_place(file) == 0 ? 0 : hm_fail_errno(error, "%s", file->path);
 }
 
 /* The last part of an object's path. */

@@ -9,7 +9,9 @@
 
 /*
  * Keeps the profile of a build under this name. Where there is one, as of another task of the step, both are put
- * together, in `profile`, too. The oldest profiles of the build are removed. Returns 0, or -1 with a text.
+ * together, and `profile` has a part of that. There is none under the name while two are put together. The oldest
+ * profiles of the build are removed. Returns 0, or -1 with a text: it is not kept, or one that was there and could not
+ * be summed with it is not, whichever is of fewer processes.
  */
 int hm_sites_keep(struct hm_profile *profile, const char *build_id, const char *name, struct hm_error *error);
 

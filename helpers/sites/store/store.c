@@ -17,7 +17,8 @@
 #define BELOW_HOME "/.local/share" BELOW_DATA
 #define ENDING ".json"
 #define LOCK ".lock"
-#define PATIENCE_MS 20000 /* a node has many tasks, and each reads and writes the profile once */
+#define PATIENCE_MS 20000 /* a step has many tasks, and each takes the lock some times, for a moment */
+#define LEFT_S 86400      /* a file that is still not in its place then is of a recorder that was killed */
 #define MOST 4096         /* profiles that are listed */
 
 int hm_store_own(char folder[PATH_MAX], struct hm_error *error)
@@ -161,9 +162,31 @@ int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *
     return fd;
 }
 
+/* Is it the name of a draft, "NAME.json.XXXXXX", or of a profile that was taken out of its place? */
+static bool is_unplaced(const char *name)
+{
+    size_t length = strlen(name), ending = strlen(ENDING ".XXXXXX");
+    return length > ending && strncmp(name + length - ending, ENDING ".", strlen(ENDING ".")) == 0;
+}
+
+/* Removes what recorders that were killed have left. */
+static void remove_left(const char *folder)
+{
+    DIR *files = opendir(folder);
+    for (struct dirent *file; files && (file = readdir(files)) != NULL;) {
+        struct stat status;
+        if (is_unplaced(file->d_name) && fstatat(dirfd(files), file->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(status.st_mode) && time(NULL) - status.st_mtim.tv_sec > LEFT_S)
+            unlinkat(dirfd(files), file->d_name, 0);
+    }
+    if (files)
+        closedir(files);
+}
+
 void hm_store_trim(const char *folder)
 {
     struct list list = {NULL, 0, 0};
+    remove_left(folder);
     (void)read_build(&list, folder);
     for (size_t i = HM_STORE_KEPT; i < list.n; i++)
         unlink(list.entry[i].path);

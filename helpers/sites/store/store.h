@@ -33,7 +33,7 @@ int hm_store_make(const char *build_id, char folder[PATH_MAX], struct hm_error *
  */
 int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *error);
 
-/* Removes the oldest profiles of a build, so that HM_STORE_KEPT stay. */
+/* Removes the oldest profiles of a build, so that HM_STORE_KEPT stay, and what recorders that were killed have left. */
 void hm_store_trim(const char *folder);
 
 struct hm_store_entry {

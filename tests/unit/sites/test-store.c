@@ -5,12 +5,14 @@
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -124,6 +126,13 @@ static void test_all_are_listed(void **state)
     assert_null(entries);
 }
 
+static bool is_in(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    assert_true(snprintf(path, sizeof(path), "%s/%s", folder, name) < PATH_MAX);
+    return access(path, F_OK) == 0;
+}
+
 static void test_the_oldest_are_removed(void **state)
 {
     char folder[PATH_MAX + 4], name[16];
@@ -133,8 +142,14 @@ static void test_the_oldest_are_removed(void **state)
         snprintf(name, sizeof(name), "%d.1.json", i);
         put(own, "aa", name, 1000 + i);
     }
+    /* a draft of a recorder that was killed, one that is being written, and what is none */
+    put(own, "aa", "8.0.json.AbCd12", 1000);
+    put(own, "aa", "9.0.json.AbCd12", time(NULL) - 3600);
+    put(own, "aa", "8.0.jsonl.AbCd1", 1000);
     snprintf(folder, sizeof(folder), "%s/aa", own);
     hm_store_trim(folder);
+    assert_false(is_in(folder, "8.0.json.AbCd12"));
+    assert_true(is_in(folder, "9.0.json.AbCd12") && is_in(folder, "8.0.jsonl.AbCd1"));
     assert_int_equal(hm_store_list(own, &entries, NULL), HM_STORE_KEPT + 1); /* and that of bb */
     for (int i = 0; i < HM_STORE_KEPT; i++)
         assert_non_null(strstr(entries[i].path, ".1.json"));
