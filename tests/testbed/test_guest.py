@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "meter")]
 import marks  # noqa: E402
 import placements  # noqa: E402
-from hostside import cache, command, driver, machine, meter  # noqa: E402
+from hostside import cache, command, driver, machine, meter, project  # noqa: E402
 
 GUEST = HERE / "guest"
 MIB = 1 << 20
@@ -343,3 +343,35 @@ def test_lines_are_stored_without_the_pages_that_count_nothing(tmp_path):
         file.flush()
         meter.save_lines(file.fileno(), tmp_path / "mark")
     assert placements.read_lines(tmp_path / "mark") == {4: b"\1".ljust(meter.PAGE, b"\0")}
+
+
+def test_builds_that_nobody_used_for_a_week_are_removed(monkeypatch, tmp_path):
+    """A build that is used, and one that was never seen before, stay."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    builds = [cache.folder() / "build" / name for name in ("old", "used", "unknown")]
+    for build in builds:
+        build.mkdir(parents=True)
+    for build in builds[:2]:
+        with project.held(build / "stage"):
+            pass
+        lock = cache.folder() / "locks" / f"build-{build.name}"
+        os.utime(lock, (time.time() - cache.KEEP_SECONDS - 60,) * 2)
+    with project.held(builds[1] / "stage"):
+        cache.drop_unused(builds, project.LOCK)
+    assert [build.exists() for build in builds] == [False, True, True]
+
+
+def test_a_file_takes_the_place_of_a_folder_in_the_copy_of_the_working_tree(monkeypatch, tmp_path):
+    tree, copy = tmp_path / "tree", tmp_path / "work" / "src"
+    monkeypatch.setattr(project, "CHECKOUT", tree)
+    subprocess.run(["git", "init", "--quiet", tree], check=True)
+    copy.mkdir(parents=True)
+    (tree / "name").mkdir()
+    (tree / "name" / "file").write_text("old")
+    project._copy(copy)
+    (copy / "name" / "made").touch()
+    (tree / "name" / "file").unlink()
+    (tree / "name").rmdir()
+    (tree / "name").write_text("new")
+    project._copy(copy)
+    assert (copy / "name").read_text() == "new"

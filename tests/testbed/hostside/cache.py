@@ -77,14 +77,14 @@ def make(path, build):
             build(new)
             new.rename(path)
         _lock_file(path.name).touch()  # its time records the last use; the folder itself may be root's
-        _drop_old(path)
+        drop_unused(path.parent.glob(path.name.rpartition("-")[0] + "-*"))  # other versions of "NAME-DIGEST"
     return path
 
 
-def _drop_old(path):
-    """Remove other versions of PATH, "NAME-DIGEST", that were not used for a while."""
-    for other in path.parent.glob(path.name.rpartition("-")[0] + "-*"):
-        used = _lock_file(other.name)
+def drop_unused(others, prefix=""):
+    """Remove those of the folders OTHERS that were not used for a while. The lock of each is PREFIX and its name."""
+    for other in others:
+        used = _lock_file(prefix + other.name)
         if not used.exists():
             used.touch()
         elif used.stat().st_mtime < time.time() - KEEP_SECONDS:

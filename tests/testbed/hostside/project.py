@@ -42,6 +42,8 @@ def _copy(target):
         source, copy = CHECKOUT / name, target / name
         if not _same(source, copy):
             copy.parent.mkdir(parents=True, exist_ok=True)
+            if copy.is_dir() and not copy.is_symlink():  # of files that are gone, but for what autoreconf has made
+                cache.remove(copy)
             copy.unlink(missing_ok=True)
             shutil.copy(source, copy, follow_symlinks=False)
         # What Python compiles is bound to its source's time, which has to be that of the checkout.
@@ -55,9 +57,12 @@ def _copy(target):
     return cache.digest(*facts)
 
 
+LOCK = "build-"  # begins the name of a build folder's lock
+
+
 def held(stage):
     """A context manager that holds a staging folder: nobody else builds or installs there meanwhile."""
-    return cache.lock(f"build-{stage.parent.name}", f"waiting for another build in {stage.parent}")
+    return cache.lock(f"{LOCK}{stage.parent.name}", f"waiting for another build in {stage.parent}")
 
 
 def _begin(work, root):
@@ -87,6 +92,7 @@ def stage(release, targets=()):
     with held(work / "stage"):
         if not work.exists():
             _begin(work, root)
+            cache.drop_unused(work.parent.iterdir(), LOCK)  # such as those of working trees that are gone
         state = cache.digest(image.RECIPE / "build-in-root", _copy(work / "src"))
         if not targets and built_file.exists() and built_file.read_text() == state:
             return work / "stage"

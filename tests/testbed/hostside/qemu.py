@@ -70,7 +70,7 @@ def boot_arguments(image, *words):
     ]
 
 
-def _die_with_parent():
+def die_with_parent():
     """Runs in the child: QEMU must not outlive its driver, however the driver ends."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -121,7 +121,7 @@ class Qemu:
             stdout=None if terminal else subprocess.DEVNULL,
             stderr=subprocess.DEVNULL if quiet else None,
             start_new_session=not terminal,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
         )
         for item in self._inherited:
             if isinstance(item, socket.socket):
