@@ -161,6 +161,20 @@ static void small(double seconds, int tells)
     usleep((useconds_t)(seconds * 1e6));
 }
 
+/* Small allocations of two callers take turns, and those of one are used. */
+static void neighbours(double seconds)
+{
+    static char *hot_site[SMALL_ROUNDS], *cold_site[SMALL_ROUNDS];
+    for (int i = 0; i < SMALL_ROUNDS; i++) {
+        hot_site[i] = hot_caller();
+        cold_site[i] = cold_caller();
+    }
+    for (double end = cpu_s() + seconds; cpu_s() < end;)
+        for (int i = 0; i < SMALL_ROUNDS; i++)
+            use(hot_site[i], 8192, 1000);
+    sum += (uint64_t)cold_site[0][0];
+}
+
 /* Small allocations of one size that two sites make in turn. Tells of them when all are there. */
 static void twins(void)
 {
@@ -836,6 +850,8 @@ int main(int argc, char **argv)
         lives();
     else if (strcmp(what, "small") == 0)
         small(argc > 2 ? atof(argv[2]) : 0, argc <= 2);
+    else if (strcmp(what, "neighbours") == 0)
+        neighbours(1);
     else if (strcmp(what, "twins") == 0)
         twins();
     else if (strcmp(what, "slices") == 0)

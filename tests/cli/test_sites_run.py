@@ -67,6 +67,13 @@ def no_perf_events():
     assert libc.prctl(22, 2, program, 0, 0) == 0  # PR_SET_SECCOMP
 
 
+def skip_without_samples(profile):
+    """Where the kernel refuses all sources, the profile says why."""
+    if profile["sampling"]["source"] is None:
+        assert profile["sampling"]["why"]
+        pytest.skip(f"no source of samples: {profile['sampling']['why']}")
+
+
 REBUILT = """
 #include <stdlib.h>
 #include <string.h>
@@ -170,11 +177,8 @@ def test_callers_of_one_wrapper_are_told_apart(probe, run):
 
 
 def test_the_memory_that_is_used_has_the_accesses(probe, run):
-    """Where the kernel refuses all sources, the profile says so (test_without_a_source)."""
     profile, _ = run(probe, "hot", "1")
-    if profile["sampling"]["source"] is None:
-        assert profile["sampling"]["why"]
-        pytest.skip(f"no source of samples: {profile['sampling']['why']}")
+    skip_without_samples(profile)
     accesses = {peak: site["accesses"] for peak, site in by_peak(profile).items()}
     everything = sum(accesses.values()) + profile["sampling"]["elsewhere"]
     count = profile["sampling"]["samples"]
@@ -192,6 +196,17 @@ def test_the_memory_that_is_used_has_the_accesses(probe, run):
         assert (
             site["confidence"]["low"] <= site["samples"] / profile["sampling"]["samples"] <= site["confidence"]["high"]
         )
+
+
+def test_sites_that_share_pages_are_told_apart(probe, run):
+    profile, _ = run(probe, "neighbours")
+    skip_without_samples(profile)
+    hot, cold = (
+        next(site for site in profile["sites"] if site["frames"] and site["peak_bytes"] == 400 * size)
+        for size in (8192, 10240)
+    )
+    assert hot["samples"] >= 20  # as few as a busy machine may take in a second
+    assert cold["samples"] < 0.1 * hot["samples"]  # but for those of the probe's beginning
 
 
 def test_sites_are_the_same_in_each_run(probe, run):

@@ -43,6 +43,7 @@
 struct hm_observation {
     uint64_t page;       /* the first page */
     uint64_t n_pages;    /* pages over which the accesses are spread evenly; 1 for a sampled address */
+    uint32_t offset;     /* of a sampled address in its page, in bytes; decisions are by page, and leave it out */
     float reads, writes; /* samples (not accesses) of each kind; a source that estimates them gives fractions */
     bool knows_writes;   /* false: the kind is not known, and all are in `reads` */
     /* the variance of reads + writes, divided by their mean, less 1; 0 if they were counted, as the variance of a count

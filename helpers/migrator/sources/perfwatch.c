@@ -85,6 +85,7 @@ static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot
         out[n] =
             hm_perf_weigh(&sample[i], find_kind(watch, slot, sample[i].id), watch->budget.period, watch->plan.period);
         out[n].is_saturated = watch->plan.locate;
+        out[n].offset = (uint32_t)(sample[i].address % hm_page_size());
         out[n++].page = HM_PAGE((uint64_t)space[i], sample[i].address >> hm_page_shift());
     }
     return n;

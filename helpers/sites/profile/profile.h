@@ -87,7 +87,7 @@ struct hm_profile_site {
     struct hm_profile_resident resident;
     struct hm_slices slices;
     double lifetime_s;    /* mean of its allocations; NaN: not measured */
-    double samples;       /* those that hit its memory; NaN: not measured. A page of several sites gives each a part */
+    double samples;       /* those that hit its memory; NaN: not measured */
     double reads, writes; /* the same, by what a sample stands for; NaN: not measured. Their sum is its accesses */
     struct hm_profile_bounds counted; /* of a profile whose source is HM_PROFILE_COUNTED: those of its share; or NaN */
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* To which site the accesses to a page belong. */
+/* To which site the accesses to an address belong. */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/amount.h"
-#include "base/pagesize.h"
 #include "base/search.h"
 #include "watch.h"
 
@@ -87,60 +86,48 @@ void hm_watch_refresh(struct hm_watch *watch, struct hm_watched *watched)
     watched->has_changes = true;
 }
 
-/* Counts accesses to a part of an allocation by its slice. */
-static void slice(struct hm_watch_heat *heat, const struct hm_watch_range *range, uint64_t from, uint64_t to,
-                  double accesses)
+/* Counts accesses to a byte of an allocation by its slice. */
+static void slice(struct hm_watch_heat *heat, const struct hm_watch_range *range, uint64_t address, double accesses)
 {
-    uint64_t bytes = range->end - range->start, before = from - range->start;
+    uint64_t bytes = range->end - range->start, before = address - range->start;
     if (bytes >= HM_SLICES_LARGE) {
-        heat->large.accesses[hm_slices_of_block(bytes, before, to - from)] += accesses;
+        heat->large.accesses[hm_slices_of_block(bytes, before, 1)] += accesses;
         return;
     }
     struct hm_slices *ordered = &heat->ordered;
-    int at = ordered->step_bytes > 0 ? hm_slices_at(ordered->step_bytes, range->before + before, to - from) : HM_SLICES;
+    int at = ordered->step_bytes > 0 ? hm_slices_at(ordered->step_bytes, range->before + before, 1) : HM_SLICES;
     if (at < HM_SLICES) /* else the program has written where it is */
         ordered->accesses[at] += accesses;
 }
 
-/* Gives each site the part of the accesses that its bytes in the page have. Returns the sum of the parts, 0..1. */
-static double share_out(struct hm_watch *watch, const struct hm_watch_ranges *ranges, uint64_t page, double reads,
-                        double writes)
+/* Gives the accesses to the site whose memory it is. Returns false where it is no site's. */
+static bool give(struct hm_watch *watch, const struct hm_watch_ranges *ranges, uint64_t address, double reads,
+                 double writes)
 {
-    uint64_t bytes = hm_page_size(), end;
-    double given = 0;
-    if (__builtin_add_overflow(page, bytes, &end))
-        return 0;
-    size_t behind = HM_SEARCH_UPTO(ranges->range, ranges->n, start, end - 1);
-    while (behind > 0 && given < 1) {
-        const struct hm_watch_range *range = &ranges->range[--behind];
-        uint64_t from = hm_most(range->start, page), to = hm_least(range->end, end);
-        if (to <= from)
-            break;
-        double part = (double)(to - from) / (double)bytes;
-        part = part < 1 - given ? part : 1 - given;
-        struct hm_watch_heat *heat = &watch->heat[range->entry];
-        heat->samples += part;
-        heat->reads += part * reads;
-        heat->writes += part * writes;
-        slice(heat, range, from, to, part * (reads + writes));
-        given += part;
-    }
-    return given;
+    size_t behind = HM_SEARCH_UPTO(ranges->range, ranges->n, start, address);
+    const struct hm_watch_range *range = behind > 0 ? &ranges->range[behind - 1] : NULL;
+    if (!range || range->end <= address)
+        return false;
+    struct hm_watch_heat *heat = &watch->heat[range->entry];
+    heat->samples++;
+    heat->reads += reads;
+    heat->writes += writes;
+    slice(heat, range, address, reads + writes);
+    return true;
 }
 
-void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t page, double reads, double writes)
+void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t address, double reads, double writes)
 {
     struct hm_watched *watched = NULL;
-    double given = 0;
+    bool is_given = false;
     for (size_t i = 0; i < watch->n && !watched; i++)
         if (watch->watched[i].process.pid == pid)
             watched = &watch->watched[i];
     if (watched) {
         hm_watch_refresh(watch, watched);
-        given = share_out(watch, &watched->now, page, reads, writes);
-        if (given == 0) /* it may have been freed since */
-            given = share_out(watch, &watched->before, page, reads, writes);
+        is_given = give(watch, &watched->now, address, reads, writes) ||
+                   give(watch, &watched->before, address, reads, writes); /* it may have been freed since */
     }
     watch->samples++;
-    watch->elsewhere += (given < 1 ? 1 - given : 0) * (reads + writes);
+    watch->elsewhere += is_given ? 0 : reads + writes;
 }

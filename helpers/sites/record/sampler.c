@@ -80,9 +80,10 @@ static void take(void *data, const struct hm_observation *seen, size_t count)
         uint32_t space = HM_PAGE_SPACE(seen[i].page);
         if (space >= sampler->ranks.n)
             continue;
+        uint64_t address = (HM_PAGE_NUMBER(seen[i].page) << hm_page_shift()) + seen[i].offset;
         sampler->last[sampler->n_last++ % HM_SAMPLER_LAST] = seen[i].page;
-        hm_watch_hit(sampler->watch, sampler->ranks.rank[space].pid, HM_PAGE_NUMBER(seen[i].page) << hm_page_shift(),
-                     (double)seen[i].reads, (double)seen[i].writes);
+        hm_watch_hit(sampler->watch, sampler->ranks.rank[space].pid, address, (double)seen[i].reads,
+                     (double)seen[i].writes);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The recorder's side of the files that table.h describes: which processes there are, what they have allocated, and to
- * which site a page belongs. One thread.
+ * which site an address belongs. One thread.
  */
 #ifndef HM_SITES_RECORD_WATCH_H
 #define HM_SITES_RECORD_WATCH_H
@@ -75,8 +75,8 @@ void hm_watch_begin(struct hm_watch *watch);
 bool hm_watch_look(struct hm_watch *watch);
 /* Has the program cut off the table? Then what was in it is lost. */
 bool hm_watch_is_torn(void);
-/* Counts accesses to a page, by a process that is known. `page` is its first address. */
-void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t page, double reads, double writes);
+/* Counts accesses to an address, by a process that is known. */
+void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t address, double reads, double writes);
 /* All processes have ended, as far as the profile goes. */
 void hm_watch_end(struct hm_watch *watch);
 /* Puts sites, objects and sums into the profile; `is_sampled`: accesses were sampled. Returns 0, or -1 (ENOMEM). */

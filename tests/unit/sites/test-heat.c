@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests to which slices of a site the sampled pages belong, and which slices a profile has. */
+/* Tests to which sites and slices sampled addresses belong, and which slices a profile has. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,19 +14,19 @@
 #include "sites/record/watch.h"
 #include "unit/lib/rows.h"
 
-#define PAGE UINT64_C(4096)
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
 #define PID 7
 
-enum { LARGE, ORDERED, AGAIN, MIXED, N_SITES };
+enum { LARGE, ORDERED, AGAIN, MIXED, LEFT, RIGHT, N_SITES };
 #define BASE (UINT64_C(1) << 32)
 #define SMALL 8192 /* bytes of an allocation in an order */
 #define N_SMALL 512
+#define PAIR (BASE + 72 * MIB + 24) /* two of 1000 bytes in one page */
 
 static struct hm_watch *watch;
 static struct hm_sites_table *table;
-static struct hm_sites_block block[N_SMALL + 3];
+static struct hm_sites_block block[N_SMALL + 5];
 static uint32_t n_blocks;
 
 static void add(uint64_t address, uint64_t bytes, uint64_t before, uint32_t entry)
@@ -55,6 +55,8 @@ static int make(void **state)
     add(BASE + 32 * MIB, SMALL, 100 * MIB, AGAIN);
     table->entry[AGAIN].ordered_bytes = 100 * MIB + SMALL;
     add(BASE + 48 * MIB, 8 * MIB, 0, MIXED);
+    add(PAIR, 1000, 0, LEFT);
+    add(PAIR + 1016, 1000, 0, RIGHT);
     head->n_blocks = n_blocks;
     watched = (struct hm_watched){.process = {.pid = PID}, .fd = memfd_create("blocks", 0)};
     if (write(watched.fd, head, sizeof(*head)) != (ssize_t)sizeof(*head) ||
@@ -83,7 +85,7 @@ static int drop(void **state)
 static void hit(uint64_t address, int times)
 {
     for (int i = 0; i < times; i++)
-        hm_watch_hit(watch, PID, address & ~(PAGE - 1), 1, 0.5);
+        hm_watch_hit(watch, PID, address, 1, 0.5);
 }
 
 static void test_pages_are_in_slices(void **state)
@@ -114,6 +116,28 @@ static void test_pages_are_in_slices(void **state)
     free(profile.object);
 }
 
+/* Of allocations side by side, each has its own accesses, and what is between them is of none. */
+static void test_sites_in_one_page(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t address;
+        uint32_t entry; /* N_SITES: none */
+    } rows[] = {
+        {PAIR, LEFT},         {PAIR + 999, LEFT},   {PAIR + 1000, N_SITES}, {PAIR + 1015, N_SITES},
+        {PAIR + 1016, RIGHT}, {PAIR + 2015, RIGHT}, {PAIR + 2016, N_SITES}, {PAIR - 1, N_SITES},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        double before[N_SITES], elsewhere = watch->elsewhere;
+        for (uint32_t site = 0; site < N_SITES; site++)
+            before[site] = watch->heat[site].samples;
+        hit(rows[i].address, 1);
+        for (uint32_t site = 0; site < N_SITES; site++)
+            assert_float_equal(watch->heat[site].samples - before[site], site == rows[i].entry, 1e-9);
+        assert_float_equal(watch->elsewhere - elsewhere, rows[i].entry == N_SITES ? 1.5 : 0, 1e-9);
+    }
+}
+
 /* What a program has written into its file makes no slice. */
 static void test_an_order_that_is_none(void **state)
 {
@@ -133,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pages_are_in_slices),
+        cmocka_unit_test(test_sites_in_one_page),
         cmocka_unit_test(test_an_order_that_is_none),
     };
     return cmocka_run_group_tests(tests, make, drop);

@@ -93,8 +93,9 @@ static void test_few_samples_are_even(void **state)
 static void test_ranges_keep_their_borders(void **state)
 {
     (void)state;
-    const struct hm_observation seen[] = {
-        {0, 1024, 100, 0, false, 0, false}, {100, 28, 5000, 0, false, 0, false}, {100, 28, 600, 0, false, 0, false}};
+    const struct hm_observation seen[] = {{.n_pages = 1024, .reads = 100},
+                                          {.page = 100, .n_pages = 28, .reads = 5000},
+                                          {.page = 100, .n_pages = 28, .reads = 600}};
     estimate(seen, 3);
     assert_true(heat_of[104] > 180 && heat_of[104] < 220);
     assert_true(heat_of[90] < 40 && heat_of[200] < 2);
