@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,8 @@
 #include "sites/guide/enter.h"
 #include "sites/store/store.h"
 #include "stale.h"
+
+#define HINTS 32 /* profiles that are read to tell that one of another build is there */
 
 struct work {
     struct hm_sites_guide options;
@@ -79,25 +83,40 @@ static int print(const struct work *work, struct hm_error *error)
     return fflush(stdout) == 0 ? 0 : hm_fail_errno(error, "the output cannot be written");
 }
 
+static int newest_first(const void *a, const void *b)
+{
+    const struct timespec *left = &((const struct hm_store_entry *)a)->changed;
+    const struct timespec *right = &((const struct hm_store_entry *)b)->changed;
+    if (left->tv_sec != right->tv_sec)
+        return left->tv_sec > right->tv_sec ? -1 : 1;
+    return (right->tv_nsec > left->tv_nsec) - (right->tv_nsec < left->tv_nsec);
+}
+
+static bool is_of_name(const char *path, const char *name)
+{
+    struct hm_profile *profile = hm_profile_read(path, NULL);
+    bool is_right = profile && strcmp(name_of(profile->program), name) == 0;
+    hm_profile_free(profile);
+    return is_right;
+}
+
 /*
- * Finds the newest profile in a store that is of a program with this name, of whatever build. What cannot be read is
- * left out. Returns 0, or -1: there is none.
+ * Finds the newest profile in a store that is of a program with this name, of whatever build; looks at `most` at most,
+ * as each task of a job reads them. What cannot be read is left out. Returns 0, or -1: there is none.
  */
-static int find_by_name(const char *store, const char *name, char path[PATH_MAX])
+static int find_by_name(const char *store, const char *name, int most, char path[PATH_MAX])
 {
     struct hm_store_entry *entries = NULL;
-    int n = hm_store_list(store, &entries, NULL), newest = -1;
-    for (int i = 0; i < n; i++) {
-        struct hm_profile *profile = hm_profile_read(entries[i].path, NULL);
-        if (profile && strcmp(name_of(profile->program), name) == 0 &&
-            (newest < 0 || entries[i].changed.tv_sec > entries[newest].changed.tv_sec))
-            newest = i;
-        hm_profile_free(profile);
-    }
-    if (newest >= 0)
-        memcpy(path, entries[newest].path, PATH_MAX);
+    int n = hm_store_list(store, &entries, NULL), at = 0;
+    if (n > 1)
+        qsort(entries, (size_t)n, sizeof(*entries), newest_first);
+    while (at < n && at < most && !is_of_name(entries[at].path, name))
+        at++;
+    bool is_found = at < n && at < most;
+    if (is_found)
+        memcpy(path, entries[at].path, PATH_MAX);
     free(entries);
-    return newest < 0 ? -1 : 0;
+    return is_found ? 0 : -1;
 }
 
 /* Looks for a profile of another build of the program, told by its name. Without --stale, the text then names it. */
@@ -106,9 +125,10 @@ static int find_other_build(struct work *work, const char *shared, struct hm_err
     char own[PATH_MAX];
     const char *name = name_of(work->path);
     const struct hm_error before = *error;
-    bool is_found = hm_store_own(own, NULL) == 0 && find_by_name(own, name, work->options.found) == 0;
+    int most = work->options.takes_stale ? INT_MAX : HINTS;
+    bool is_found = hm_store_own(own, NULL) == 0 && find_by_name(own, name, most, work->options.found) == 0;
     if (!is_found && work->options.takes_stale && shared[0])
-        is_found = find_by_name(shared, name, work->options.found) == 0;
+        is_found = find_by_name(shared, name, most, work->options.found) == 0;
     if (is_found && work->options.takes_stale) {
         *error = (struct hm_error){""};
         return 0;
