@@ -298,6 +298,7 @@ def command(tmp_path):
         ("echo out; echo err >&2; exit 1", "command failed with status 1: err"),
         ("kill -9 $$", "command was ended by signal 9"),
         ("exec sleep 1000", "command was ended by signal 9"),
+        ("sleep 1000; exit", "command was ended by signal 9"),  # what it has started has its output
         ("exec yes", "command says more than 1000 bytes"),
     ],
 )

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs Slurm's commands: finds them, and limits their time and the length of their output."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import tempfile
 import threading
@@ -34,6 +36,14 @@ def environment(**more):
     return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", **kept, **more}
 
 
+def kill(process):
+    """Kills the command with all that it has started, as some sites have scripts in the place of Slurm's commands: what
+    these have started would keep the output open."""
+    if process.returncode is None:  # it was not waited for, so its number is not another's
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def run(words, patience=PATIENCE_S, most=MOST_BYTES, **variables):
     """Returns the command's output. Raises Failed if it cannot be run, fails (with the first line of its errors, or
     else of its output), takes too long, or writes too much."""
@@ -45,15 +55,19 @@ def run(words, patience=PATIENCE_S, most=MOST_BYTES, **variables):
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 env=environment(**variables),
+                start_new_session=True,
             )
         except OSError as error:
             raise Failed(f"cannot run {words[0]}: {error.strerror}") from error
-        timer = threading.Timer(patience, process.kill)
+        timer = threading.Timer(patience, kill, [process])
         timer.start()
         try:
             output = process.stdout.read(most + 1)
             if len(output) > most:
-                process.kill()
+                kill(process)
+        except BaseException:  # such as ^C, which does not reach another session
+            kill(process)
+            raise
         finally:
             process.stdout.close()
             status = process.wait()
