@@ -78,6 +78,8 @@ static void read_augmentation(struct hm_cfi_program *program, struct hm_cfi_byte
         letters++;
     }
     for (; *letters; letters++) {
+        if (*letters == 'B' && program->machine->signs_addresses) /* by the other one of two keys */
+            continue;
         unsigned encoding = (unsigned)hm_cfi_take_number(&data, 1);
         size_t bytes = bytes_of_pointer(encoding);
         if (*letters == 'R')
@@ -102,16 +104,17 @@ static void read_cie(struct hm_cfi_program *program, struct hm_cfi_bytes cie)
     }
     program->code_factor = hm_cfi_take_leb(&cie, false);
     program->data_factor = (int64_t)hm_cfi_take_leb(&cie, true);
-    program->is_hard =
-        (version == 1 ? hm_cfi_take_number(&cie, 1) : hm_cfi_take_leb(&cie, false)) != HM_CFI_RETURN_ADDRESS;
+    uint64_t next = version == 1 ? hm_cfi_take_number(&cie, 1) : hm_cfi_take_leb(&cie, false);
+    program->is_hard = next != program->machine->return_address;
     read_augmentation(program, &cie, letters);
     program->is_hard |= cie.is_short;
     program->code = cie;
 }
 
-struct hm_cfi_rule hm_cfi_find(const void *fde, uintptr_t function, uintptr_t address)
+struct hm_cfi_rule hm_cfi_find(const struct hm_machine *machine, const void *fde, uintptr_t function, uintptr_t address)
 {
-    struct hm_cfi_program program = {.at = function, .address = address, .state.cfa_register = HM_CFI_NO_REGISTER};
+    struct hm_cfi_program program = {
+        .machine = machine, .at = function, .address = address, .state.cfa_register = HM_CFI_NO_REGISTER};
     struct hm_cfi_bytes code = bytes_of(fde);
     const unsigned char *begin = code.at;
     int32_t to_cie = (int32_t)hm_cfi_take_number(&code, sizeof(int32_t));
@@ -123,5 +126,5 @@ struct hm_cfi_rule hm_cfi_find(const void *fde, uintptr_t function, uintptr_t ad
     program.is_hard |= code.is_short;
     hm_cfi_execute(&program, program.code);
     hm_cfi_execute(&program, code);
-    return program.is_hard ? (struct hm_cfi_rule){HM_CFI_HARD, 0, 0} : hm_cfi_rule_of(&program.state);
+    return program.is_hard ? (struct hm_cfi_rule){.kind = HM_CFI_HARD} : hm_cfi_rule_of(&program);
 }

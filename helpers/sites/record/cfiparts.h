@@ -8,8 +8,6 @@
 
 #include "cfi.h"
 
-/* Numbers of registers. */
-#define HM_CFI_RETURN_ADDRESS 16 /* by DWARF, on x86-64 */
 #define HM_CFI_NO_REGISTER (-1)
 
 #define HM_CFI_KEPT 4 /* states that are remembered at a time */
@@ -38,6 +36,7 @@ struct hm_cfi_state {
 };
 
 struct hm_cfi_program {
+    const struct hm_machine *machine;
     uint64_t code_factor;
     int64_t data_factor;
     size_t pointer_bytes;     /* of addresses in the entries; 0: in no form that is understood */
@@ -51,7 +50,7 @@ struct hm_cfi_program {
 
 /* Runs instructions as far as they concern the code before the return address. */
 void hm_cfi_execute(struct hm_cfi_program *program, struct hm_cfi_bytes code);
-/* The rule of a state; HM_CFI_HARD, where it is none. */
-struct hm_cfi_rule hm_cfi_rule_of(const struct hm_cfi_state *state);
+/* The rule of a program's state; HM_CFI_HARD, where it is none. */
+struct hm_cfi_rule hm_cfi_rule_of(const struct hm_cfi_program *program);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "walk.h"
 
-#if defined __x86_64__ && defined __LP64__
+#include "cfi.h"
+
+#ifdef HM_MACHINE
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
@@ -10,8 +12,6 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "cfi.h"
 
 #define MOST 32 /* frames of this library before that of the caller, as many as the unwinder is let go */
 #define PAGE ((uintptr_t)4096)
@@ -80,41 +80,49 @@ static struct span readable_from(uintptr_t stack_pointer)
 
 /* ---------------------------------------------------------- rules */
 
-/* A rule in a word, so that it can be read and written at once: its kind, its two sizes in words of the stack, and its
- * address, mixed so that no two have the same; the upper part of that is the place in the table. */
-#define KIND_BITS 3
-#define FRAME_BITS 18
-#define SAVED_BITS 6
-#define RULE_BITS (KIND_BITS + FRAME_BITS + SAVED_BITS)
-#define ADDRESS_BITS 47 /* addresses of programs, but of those that ask the kernel for others */
-#define SET_BITS 11
-#define TAG_BITS (ADDRESS_BITS - SET_BITS)
+/* A rule in a word, so that it can be read and written at once: its kind, its sizes, and its address, mixed so that no
+ * two have the same; the upper part of that is the place in the table. */
+#define RULE_BITS (HM_MACHINE_KIND_BITS + HM_MACHINE.frame.bits + HM_MACHINE.next.bits + HM_MACHINE.saved.bits)
+#define TAG_BITS (HM_MACHINE.code_bits - HM_MACHINE_SET_BITS)
 #define MIX UINT64_C(0x1e3779b97f4a7c15) /* odd, so that it can be undone */
 #define LOW(bits) ((UINT64_C(1) << (bits)) - 1)
-_Static_assert(RULE_BITS + TAG_BITS <= 64, "a word has room for a rule and what tells its address");
-_Static_assert(HM_CFI_MOST_FRAME / HM_CFI_WORD <= LOW(FRAME_BITS) && HM_CFI_MOST_SAVED / HM_CFI_WORD <= LOW(SAVED_BITS),
-               "a word has room for all sizes");
 
-static _Atomic uint64_t known[1 << SET_BITS][2];
+static _Atomic uint64_t known[1 << HM_MACHINE_SET_BITS][2];
 static atomic_uint holds;                /* objects that are being unloaded */
 static _Thread_local unsigned own_holds; /* by this thread, whose destructors may fork */
 
-static uint64_t pack(const struct hm_cfi_rule *rule)
+static uint64_t push(uint64_t word, const struct hm_machine_range *range, int64_t bytes)
 {
-    return rule->kind | (uint64_t)(rule->frame_bytes / HM_CFI_WORD) << KIND_BITS |
-           (uint64_t)(rule->saved_bytes / HM_CFI_WORD) << (KIND_BITS + FRAME_BITS);
+    return word << range->bits | ((uint64_t)(bytes / range->step + range->before) & LOW(range->bits));
+}
+
+static int64_t pop(uint64_t *word, const struct hm_machine_range *range)
+{
+    int64_t steps = (int64_t)(*word & LOW(range->bits)) - range->before;
+    *word >>= range->bits;
+    return steps * range->step;
+}
+
+static uint64_t pack(uint64_t tag, const struct hm_cfi_rule *rule)
+{
+    uint64_t word = push(tag, &HM_MACHINE.saved, rule->saved_bytes);
+    word = push(word, &HM_MACHINE.next, rule->next_bytes);
+    return push(word, &HM_MACHINE.frame, rule->frame_bytes) << HM_MACHINE_KIND_BITS | rule->kind;
 }
 
 static struct hm_cfi_rule unpack(uint64_t word)
 {
-    return (struct hm_cfi_rule){(enum hm_cfi_kind)(word & LOW(KIND_BITS)),
-                                (uint32_t)(word >> KIND_BITS & LOW(FRAME_BITS)) * HM_CFI_WORD,
-                                (uint32_t)(word >> (KIND_BITS + FRAME_BITS) & LOW(SAVED_BITS)) * HM_CFI_WORD};
+    struct hm_cfi_rule rule = {.kind = (enum hm_cfi_kind)(word & LOW(HM_MACHINE_KIND_BITS))};
+    word >>= HM_MACHINE_KIND_BITS;
+    rule.frame_bytes = pop(&word, &HM_MACHINE.frame);
+    rule.next_bytes = pop(&word, &HM_MACHINE.next);
+    rule.saved_bytes = pop(&word, &HM_MACHINE.saved);
+    return rule;
 }
 
 static void forget_rules(void)
 {
-    for (unsigned i = 0; i < 1 << SET_BITS; i++)
+    for (unsigned i = 0; i < 1 << HM_MACHINE_SET_BITS; i++)
         for (unsigned j = 0; j < 2; j++)
             atomic_store_explicit(&known[i][j], 0, memory_order_relaxed);
 }
@@ -128,10 +136,10 @@ const void *_Unwind_Find_FDE(void *code, struct dwarf_eh_bases *bases);
 /* Where no object has the code, the stack ends for the unwinder, too, but for the code that ends a signal's handler. */
 static struct hm_cfi_rule rule_without_entry(uintptr_t address)
 {
-    static const unsigned char end_of_handler[9] = {0x48, 0xc7, 0xc0, SYS_rt_sigreturn, 0, 0, 0, 0x0f, 0x05};
+    static const unsigned char end_of_handler[] = {HM_MACHINE_HANDLER_ENDS};
     bool can = kernel_can_read(address) && kernel_can_read(address + sizeof(end_of_handler) - HM_CFI_WORD);
     bool is_end = can && memcmp((const void *)address, end_of_handler, sizeof(end_of_handler)) == 0;
-    return (struct hm_cfi_rule){is_end ? HM_CFI_HARD : HM_CFI_ENDS, 0, 0};
+    return (struct hm_cfi_rule){.kind = is_end ? HM_CFI_HARD : HM_CFI_ENDS};
 }
 
 static int count_unloads(struct dl_phdr_info *info, size_t size, void *data)
@@ -154,35 +162,40 @@ static bool has_unloaded(void)
 }
 
 /* No other word is moved: its object may have gone meanwhile. */
-static void keep(_Atomic uint64_t *set, uint64_t tag, const struct hm_cfi_rule *rule)
+static void keep(_Atomic uint64_t *set, uint64_t tag, uint64_t word)
 {
     bool is_full = atomic_load_explicit(&set[tag & 1], memory_order_relaxed) != 0 &&
                    atomic_load_explicit(&set[~tag & 1], memory_order_relaxed) == 0;
-    atomic_store_explicit(&set[(tag & 1) ^ is_full], pack(rule) | tag << RULE_BITS, memory_order_relaxed);
+    atomic_store_explicit(&set[(tag & 1) ^ is_full], word, memory_order_relaxed);
 }
 
 /* Where an object was unloaded, the rules that led here may be old ones: HM_CFI_NONE, so that the walk begins again. */
-static struct hm_cfi_rule learn(uintptr_t address, _Atomic uint64_t *set, uint64_t tag)
+static uint64_t learn(uintptr_t address, _Atomic uint64_t *set, uint64_t tag)
 {
     struct dwarf_eh_bases bases;
     bool has_old = has_unloaded();
     const void *entry = _Unwind_Find_FDE((void *)(address - 1), &bases);
-    struct hm_cfi_rule rule = entry ? hm_cfi_find(entry, (uintptr_t)bases.func, address) : rule_without_entry(address);
+    struct hm_cfi_rule rule =
+        entry ? hm_cfi_find(&HM_MACHINE, entry, (uintptr_t)bases.func, address) : rule_without_entry(address);
+    uint64_t word = pack(tag, &rule);
     if (entry && set)
-        keep(set, tag, &rule);
-    return has_old ? (struct hm_cfi_rule){HM_CFI_NONE, 0, 0} : rule;
+        keep(set, tag, word);
+    return has_old ? HM_CFI_NONE : word;
 }
 
-static struct hm_cfi_rule find_rule(uintptr_t address, bool may_learn)
+/* Returns the rule's word. */
+static uint64_t find_rule(uintptr_t address, bool may_learn)
 {
-    uint64_t mixed = address * MIX & LOW(ADDRESS_BITS), tag = mixed & LOW(TAG_BITS);
-    _Atomic uint64_t *set = address >> ADDRESS_BITS == 0 ? known[mixed >> TAG_BITS] : NULL;
+    uint64_t code = address / HM_MACHINE.code_step, mixed = code * MIX & LOW(HM_MACHINE.code_bits);
+    uint64_t tag = mixed & LOW(TAG_BITS);
+    bool is_usual = address % HM_MACHINE.code_step == 0 && code >> HM_MACHINE.code_bits == 0;
+    _Atomic uint64_t *set = is_usual ? known[mixed >> TAG_BITS] : NULL;
     for (unsigned i = 0; set && i < 2; i++) {
         uint64_t word = atomic_load_explicit(&set[i], memory_order_relaxed);
         if (word >> RULE_BITS == tag && word != 0)
-            return unpack(word);
+            return word;
     }
-    return may_learn ? learn(address, set, tag) : (struct hm_cfi_rule){HM_CFI_HARD, 0, 0};
+    return may_learn ? learn(address, set, tag) : HM_CFI_HARD;
 }
 
 void hm_walk_hold(void)
@@ -205,10 +218,6 @@ void hm_walk_look_in_child(void)
 
 /* ---------------------------------------------------------- walk */
 
-struct frame {
-    uintptr_t address, stack_pointer, frame_pointer; /* when the call returns */
-};
-
 static bool read_word(struct span *span, uintptr_t at, uintptr_t *value)
 {
     if (!can_read(span, at))
@@ -217,22 +226,25 @@ static bool read_word(struct span *span, uintptr_t at, uintptr_t *value)
     return true;
 }
 
-static bool step(struct frame *frame, const struct hm_cfi_rule *rule, struct span *span)
+static bool step(struct hm_machine_frame *frame, const struct hm_cfi_rule *rule, struct span *span)
 {
-    uintptr_t end = rule->kind == HM_CFI_BY_STACK   ? frame->stack_pointer + rule->frame_bytes
-                    : rule->kind == HM_CFI_BY_FRAME ? frame->frame_pointer + rule->frame_bytes
-                                                    : frame->frame_pointer - rule->frame_bytes;
-    if (rule->kind == HM_CFI_BY_WORD && !read_word(span, end, &end))
+    bool is_by_word = rule->kind == HM_CFI_BY_WORD;
+    uintptr_t base = rule->kind == HM_CFI_BY_STACK ? frame->stack_pointer : frame->frame_pointer;
+    uintptr_t end = base + (uintptr_t)(is_by_word ? -rule->frame_bytes : rule->frame_bytes);
+    if (is_by_word && !read_word(span, end, &end))
         return false;
-    uintptr_t saved = rule->kind == HM_CFI_BY_WORD ? frame->frame_pointer : end - rule->saved_bytes;
-    if (!read_word(span, end - HM_CFI_WORD, &frame->address))
+    uintptr_t next = (rule->next_bytes < 0 ? end : base) + (uintptr_t)rule->next_bytes;
+    if (!read_word(span, next, &frame->address))
         return false;
+    frame->address = hm_machine_unsign(frame->address);
     frame->stack_pointer = end;
-    return saved == end || read_word(span, saved, &frame->frame_pointer);
+    if (!is_by_word && rule->saved_bytes == 0)
+        return true;
+    return read_word(span, is_by_word ? base : next + (uintptr_t)rule->saved_bytes, &frame->frame_pointer);
 }
 
 /* Returns HM_CFI_ENDS, or the kind of the rule that it could not go by. */
-static enum hm_cfi_kind walk_from(struct frame frame, struct span span, const void *caller, bool may_learn,
+static enum hm_cfi_kind walk_from(struct hm_machine_frame frame, struct span span, const void *caller, bool may_learn,
                                   struct hm_stack *stack)
 {
     bool is_found = false;
@@ -243,7 +255,7 @@ static enum hm_cfi_kind walk_from(struct frame frame, struct span span, const vo
             stack->address[stack->n++] = frame.address;
         if (stack->n == HM_SITES_DEPTH)
             break;
-        struct hm_cfi_rule rule = find_rule(frame.address, may_learn);
+        struct hm_cfi_rule rule = unpack(find_rule(frame.address, may_learn));
         if (rule.kind == HM_CFI_HARD || rule.kind == HM_CFI_NONE)
             return rule.kind;
         if (rule.kind == HM_CFI_ENDS || !step(&frame, &rule, &span))
@@ -252,12 +264,10 @@ static enum hm_cfi_kind walk_from(struct frame frame, struct span span, const vo
     return HM_CFI_ENDS;
 }
 
-/* Begins at the function that calls it: where this one ends is in its own frame pointer. */
 __attribute__((noinline)) bool hm_walk(const void *caller, bool may_learn, struct hm_stack *stack)
 {
-    const uintptr_t *here = __builtin_frame_address(0);
-    struct frame frame = {here[1], (uintptr_t)(here + 2), here[0]};
-    struct span span = readable_from((uintptr_t)here);
+    struct hm_machine_frame frame = hm_machine_begin();
+    struct span span = readable_from(frame.stack_pointer);
     if (atomic_load_explicit(&holds, memory_order_acquire) > 0)
         return false;
     enum hm_cfi_kind end = walk_from(frame, span, caller, may_learn, stack);
