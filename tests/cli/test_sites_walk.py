@@ -13,7 +13,9 @@ import pytest
 HERE = Path(__file__).parent
 DEADLOCK_S = 120  # a program that takes so long never ends
 
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the unwinder alone walks stacks here")
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "aarch64"), reason="the unwinder alone walks stacks here"
+)
 
 
 @pytest.fixture(scope="module")

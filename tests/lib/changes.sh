@@ -18,6 +18,7 @@ helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost
 helpers/memmode/*                   lint unit cli fuzz cluster
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
 helpers/sites/compile/*             lint unit cli fuzz system meter cost compile
+helpers/sites/record/*              lint unit cli fuzz system meter cost arm64
 helpers/sites/*                     lint unit cli fuzz system meter cost
 helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost arm64
 etc/*memmode*|etc/*constraint*|etc/*submit*|etc/*reap*|etc/*wipe*|etc/*export*|etc/*collect* lint cli modes system namespaces accounting cluster
@@ -27,6 +28,7 @@ tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz
 tests/cli/test_sites_compile.py     lint cli compile
 tests/cli/sites-probe.c             lint cli compile system
+tests/cli/walk-*                    lint cli arm64
 tests/cli/*                         lint cli history
 tests/contributing/*                lint cli
 tests/bench/*                       lint cost

@@ -31,7 +31,7 @@ modes      guest one job of each mode, in one guest
 kmem       guest the slow tier as movable system-ram, in the guest
 reset      guest a guest that is reset with a job running
 guest      guest the testbed itself
-arm64      guest built for Arm with warnings as errors; the migrator in guests whose kernels have pages of 16 and 64 KiB
+arm64      guest built for Arm with warnings as errors; stacks, and the migrator, on kernels with pages of 16 and 64 KiB
 unit       fill  build with sanitizers, cmocka unit tests
 lint       fill  formatters and linters over all sources
 cost       fill  CPU time and memory within limits, and a migrator that does not grow

@@ -55,6 +55,30 @@ static inline uintptr_t hm_machine_unsign(uintptr_t address)
 {
     return address;
 }
+
+#elif defined __aarch64__ && defined __LP64__ && !defined __AARCH64EB__
+#define HM_MACHINE hm_machine_arm64
+/* mov x8, #SYS_rt_sigreturn; svc #0 */
+#define HM_MACHINE_HANDLER_ENDS 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4
+
+/* The function that this is in, which has to have saved x30. */
+static inline __attribute__((always_inline)) struct hm_machine_frame hm_machine_begin(void)
+{
+    struct hm_machine_frame here;
+    __asm__ volatile("mov %1, sp\n\tmov %2, x29\n\tadr %0, 1f\n1:"
+                     : "=&r"(here.address), "=&r"(here.stack_pointer), "=&r"(here.frame_pointer)
+                     :
+                     : "x30");
+    return here;
+}
+
+/* xpaclri, which does nothing on processors that do not sign. */
+static inline uintptr_t hm_machine_unsign(uintptr_t address)
+{
+    register uintptr_t x30 __asm__("x30") = address;
+    __asm__("hint #7" : "+r"(x30));
+    return x30;
+}
 #endif
 
 #endif

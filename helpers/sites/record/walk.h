@@ -3,7 +3,7 @@
  * Walks a stack by rules that are known of its return addresses (cfi.h), without the unwinder: by the frame pointer
  * where the function keeps one, else by the size of its frame. The frames are those that the unwinder finds. A rule is
  * read from the object's table for exceptions when its address is met first. Calls no malloc. Reads no memory that it
- * does not know to be there: a damaged stack ends. On x86-64 only.
+ * does not know to be there: a damaged stack ends. On x86-64 and arm64.
  */
 #ifndef HM_SITES_RECORD_WALK_H
 #define HM_SITES_RECORD_WALK_H
