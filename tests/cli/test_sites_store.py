@@ -43,10 +43,12 @@ def folder(tmp_path, profile):
     return tmp_path / ".local/share/hybridmem/profiles" / json.loads(profile.read_text())["program"]["build_id"]
 
 
-def put(folder, profile, name, seconds):
+def put(folder, profile, name, seconds, kind=None):
+    """A copy of the profile, of this age and kind of input."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / name
-    path.write_text(profile.read_text())
+    path, made = folder / name, json.loads(profile.read_text())
+    made["program"]["input_class"] = kind
+    path.write_text(json.dumps(made))
     os.utime(path, (seconds, seconds))
     return path
 
@@ -60,21 +62,21 @@ def guide(program, env, *options, status=0):
 TASK = """
 exec 3> "$1"
 shift
-started=$("$LIBEXEC/hybridmem-sites" record --name "$1" --pid $$ -- "$2" "$3") || exit 99
+started=$("$LIBEXEC/hybridmem-sites" record $OPTIONS --name "$1" --pid $$ -- "$2" "$3") || exit 99
 export RECORDER="$(sed -n 's/^recorder //p' <<< "$started")"
 export HYBRIDMEM_SITES="$(sed -n 's/^HYBRIDMEM_SITES //p' <<< "$started")" LD_PRELOAD="$LIBRARY"
 exec "$2" "$3" 3>&-
 """
 
 
-def record(env, name, *program):
-    """Runs the program as a task that is profiled. Returns the recorder's line, the program's exit status, and what was
-    said."""
+def record(env, name, *program, options=""):
+    """Runs the program as a task that is profiled, with these options of the recorder. Returns the recorder's line, the
+    program's exit status, and what was said."""
     result = Path(env["HOME"]) / "result"
     os.mkfifo(result)
     os.chown(result, NOBODY, NOBODY)
     library = LIBEXEC.parents[1] / "lib" / "hybridmem" / "libhybridmem-sites.so"
-    env = {**os.environ, **env, "LIBEXEC": str(LIBEXEC), "LIBRARY": str(library)}
+    env = {**os.environ, **env, "LIBEXEC": str(LIBEXEC), "LIBRARY": str(library), "OPTIONS": options}
     words = ["bash", "-c", TASK, "task", result, name, *program]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, env=env, **pipes, **AS_NOBODY) as task:
@@ -104,15 +106,35 @@ def recorded(of_nobody):
 def test_tasks_of_a_step_have_one_profile(of_nobody):
     probe = built(of_nobody, "probe")
     for number in (1, 2):
-        line, status, said = record(of_nobody, "7.0", probe, "where")
+        line, status, said = record(of_nobody, "7.0", probe, "where", options="--input-class large")
         [path] = recorded(of_nobody)
         assert (line, status, said) == (f"profile {path}\n", 0, "")
         made = json.loads(path.read_text())
         VALIDATOR.validate(made)
         assert made["processes"] == number and made["exit_code"] is None and path.name == "7.0.json"
+        assert made["program"]["input_class"] == "large"
         assert made["program"]["command"] == f"{probe} where" and set(by_peak(made)) >= set(range(1, 10))
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         assert {site["allocations"] for site in by_peak(made).values()} == {number}
+
+
+def test_the_newest_profile_of_each_input_is_kept(of_nobody, profile):
+    """Of the oldest ones that have to go, those go first of which there is a newer one of the same input."""
+    probe = built(of_nobody, "probe")
+    record(of_nobody, "9.0", probe, "where", options="--input-class common")
+    [path] = recorded(of_nobody)
+    kinds = ("rare", "common", None, *5 * ["common"])
+    for number, kind in enumerate(kinds):
+        put(path.parent, profile, f"{number}.0.json", 100 + number, kind)
+    record(of_nobody, "10.0", probe, "where", options="--input-class common")
+    kept = {path.stem for path in recorded(of_nobody)}
+    assert kept == {"0.0", "2.0", "4.0", "5.0", "6.0", "7.0", "9.0", "10.0"}
+    for number in range(11, 18):
+        put(path.parent, profile, f"{number}.0.json", 200 + number, f"kind {number}")
+    record(of_nobody, "20.0", probe, "where")
+    assert {path.stem for path in recorded(of_nobody)} == {"10.0", *(f"{number}.0" for number in range(11, 18))} - {
+        "11.0"
+    } | {"20.0"}
 
 
 def test_a_recorder_is_no_child_and_outlives_a_signal(of_nobody):
@@ -209,6 +231,39 @@ def test_the_newest_profile_of_the_build_is_taken(probe, profile, home, folder, 
     assert found != all_slow()
 
 
+def test_the_newest_profile_of_the_kind_of_input_is_taken(probe, profile, home, folder, tmp_path):
+    """Also one that the site shares, before the user's own of another. Where there is none, the newest of any."""
+    shared = tmp_path / "shared"
+    put(folder, profile, "1.0.json", 100, "small")
+    small = put(folder, profile, "2.0.json", 200, "small")
+    merged = put(folder, profile, "3.0.json", 300, "medium + large")
+    newest = put(folder, profile, "4.0.json", 400)
+    huge = put(shared / folder.name, profile, "site.json", 50, "huge")
+    words = ("--shared", shared, "--print")
+    told = [f"input {kind}" for kind in ("small", "medium + large", "medium + large", "huge")]
+    wanted = zip(("small", "medium", "large", "huge"), (small, merged, merged, huge), told, strict=True)
+    for kind, path, line in wanted:
+        lines = guide(probe, home, "--input-class", kind, *words).stdout.splitlines()
+        assert lines[:2] == [line, f"profile {path}"]
+    for options in (words, ("--input-class", "other", *words)):
+        assert guide(probe, home, *options).stdout.splitlines()[0] == f"profile {newest}"
+    newest.unlink()
+    other = compiled(tmp_path / "probe", "-g")
+    assert f"profile {small}" in guide(other, home, "--input-class", "small", "--stale", *words).stdout.splitlines()
+    assert f"profile {merged}" in guide(other, home, "--stale", *words).stdout.splitlines()
+    done = helper("hybridmem-sites", "guide", "--fast=1M", "--input-class=small", small, probe, env=home, status=2)
+    assert "the profile is of an input of its own: leave out --input-class" in done.stderr
+
+
+def test_what_an_input_is_called_is_one_plain_line(probe, profile, home, folder):
+    """A shared profile may say anything."""
+    put(folder, profile, "1.0.json", 100, "a\nHYBRIDMEM_GUIDE \x1b[2Jé" + 100 * "x")
+    lines = guide(probe, home, "--shared", "/none", "--print").stdout.splitlines()
+    assert lines[0] == "input a?HYBRIDMEM_GUIDE ?[2J??" + 39 * "x" and len(lines) == 6
+    said = helper("hybridmem-sites", "list", env=home).stdout
+    assert said.endswith(f"  {lines[0].replace('input', 'input:')}\n") and said.count("\n") == 1
+
+
 def test_a_profile_of_another_build_is_named(home, folder, profile, tmp_path):
     """The program of the profile is the probe; this one has its name, and another content."""
     other = compiled(tmp_path / "probe", text="int main(void) { return 0; }\n")
@@ -244,13 +299,13 @@ def test_a_script_has_no_profile_of_its_own(home, tmp_path):
 
 def test_profiles_are_listed(probe, profile, home, folder):
     assert helper("hybridmem-sites", "list", env=home).stdout.startswith("no profile in ")
-    old, new = put(folder, profile, "1.0.json", 100), put(folder, profile, "2.0.json", 86400)
+    old, new = put(folder, profile, "1.0.json", 100), put(folder, profile, "2.0.json", 86400, "large")
     torn = put(folder, profile, "3.0.json", 50)
     torn.write_text("{")
     os.utime(torn, (50, 50))
     lines = helper("hybridmem-sites", "list", env=home).stdout.splitlines()
     assert lines[:2] == [
-        f"1970-01-02T00:00:00Z  {new}  {probe} where",
+        f"1970-01-02T00:00:00Z  {new}  {probe} where  input: large",
         f"1970-01-01T00:01:40Z  {old}  {probe} where",
     ]
     assert lines[2].startswith(f"1970-01-01T00:00:50Z  {torn}  {torn}: ") and len(lines) == 3

@@ -45,6 +45,11 @@ int hm_sites_write(const struct hm_profile *profile, struct hm_newfile *file, st
 char *hm_sites_where(const struct hm_profile *profile, const struct hm_sites_names *names,
                      const struct hm_profile_site *site, char *out, size_t size);
 
+/* The kind of input that a profile names, for people: printable ASCII, cut where it is longer; "": none. Returns `out`.
+ */
+#define HM_SITES_INPUT 64
+char *hm_sites_input(const struct hm_profile *profile, char out[HM_SITES_INPUT]);
+
 /* The sites by their indices, those with most accesses first, then the largest. The caller frees the list; NULL: no
  * memory. */
 size_t *hm_sites_sort(const struct hm_profile *profile);

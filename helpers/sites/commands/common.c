@@ -88,6 +88,20 @@ static int write_frame(const struct hm_profile *profile, const struct hm_sites_n
     return snprintf(out, size, "%s%.40s+0x%" PRIx64, before, name_of(profile, frame->object), frame->offset);
 }
 
+static void make_plain(char *text)
+{
+    for (char *byte = text; *byte; byte++)
+        if (*byte < 0x20 || *byte > 0x7e)
+            *byte = '?';
+}
+
+char *hm_sites_input(const struct hm_profile *profile, char out[HM_SITES_INPUT])
+{
+    snprintf(out, HM_SITES_INPUT, "%.*s", HM_SITES_INPUT - 1, profile->class_text ? profile->class_text : "");
+    make_plain(out);
+    return out;
+}
+
 char *hm_sites_where(const struct hm_profile *profile, const struct hm_sites_names *names,
                      const struct hm_profile_site *site, char *out, size_t size)
 {
@@ -105,9 +119,7 @@ char *hm_sites_where(const struct hm_profile *profile, const struct hm_sites_nam
         memcpy(out + used, frame, (size_t)length + 1);
         used += (size_t)length;
     }
-    for (char *byte = out; *byte; byte++)
-        if (*byte < 0x20 || *byte > 0x7e)
-            *byte = '?';
+    make_plain(out);
     return out;
 }
 

@@ -71,13 +71,16 @@ static int check_build(const struct work *work, const struct hm_profile *profile
                    way);
 }
 
-static int print(const struct work *work, struct hm_error *error)
+static int print(const struct work *work, const struct hm_profile *profile, struct hm_error *error)
 {
     const struct hm_guide_choice *choice = &work->choice;
     static char text[HM_GUIDE_TEXT];
+    char input[HM_SITES_INPUT];
     hm_guide_format(&choice->table, text);
     if (work->stale.n_sites > 0)
         printf("stale_sites %zu\nstale_found %zu\n", work->stale.n_sites, work->stale.n_found);
+    if (hm_sites_input(profile, input)[0])
+        printf("input %s\n", input);
     printf("profile %s\npacker %s\nfast_bytes %" PRIu64 "\nexpected_share %.6f\n" HM_GUIDE_TABLE " %s\n",
            work->options.profile, choice->packer->name, choice->fast_bytes, choice->expected_share, text);
     return fflush(stdout) == 0 ? 0 : hm_fail_errno(error, "the output cannot be written");
@@ -92,43 +95,50 @@ static int newest_first(const void *a, const void *b)
     return (right->tv_nsec > left->tv_nsec) - (right->tv_nsec < left->tv_nsec);
 }
 
-static bool is_of_name(const char *path, const char *name)
+static bool is_of_name(const char *path, const char *name, const char *input)
 {
     struct hm_profile *profile = hm_profile_read(path, NULL);
-    bool is_right = profile && strcmp(name_of(profile->program), name) == 0;
+    bool is_right =
+        profile && strcmp(name_of(profile->program), name) == 0 && (!input || hm_profile_has_input(profile, input));
     hm_profile_free(profile);
     return is_right;
 }
 
 /*
- * Finds the newest profile in a store that is of a program with this name, of whatever build; looks at `most` at most,
- * as each task of a job reads them. What cannot be read is left out. Returns 0, or -1: there is none.
+ * Finds the newest profile in a store that is of a program with this program's name, of whatever build, and of this
+ * kind of input (NULL: of any). For a hint alone it looks at few, as each task of a job reads them. What cannot be read
+ * is left out. Returns 0, or -1: there is none.
  */
-static int find_by_name(const char *store, const char *name, int most, char path[PATH_MAX])
+static int find_by_name(struct work *work, const char *store, const char *input)
 {
     struct hm_store_entry *entries = NULL;
-    int n = hm_store_list(store, &entries, NULL), at = 0;
+    int n = hm_store_list(store, &entries, NULL), most = work->options.takes_stale ? INT_MAX : HINTS, at = 0;
     if (n > 1)
         qsort(entries, (size_t)n, sizeof(*entries), newest_first);
-    while (at < n && at < most && !is_of_name(entries[at].path, name))
+    while (at < n && at < most && !is_of_name(entries[at].path, name_of(work->path), input))
         at++;
     bool is_found = at < n && at < most;
     if (is_found)
-        memcpy(path, entries[at].path, PATH_MAX);
+        memcpy(work->options.found, entries[at].path, PATH_MAX);
     free(entries);
     return is_found ? 0 : -1;
+}
+
+/* The same in the user's store, else in the shared one; the latter serves only with --stale. */
+static bool find_in_stores(struct work *work, const char *shared, const char *input)
+{
+    char own[PATH_MAX];
+    if (hm_store_own(own, NULL) == 0 && find_by_name(work, own, input) == 0)
+        return true;
+    return work->options.takes_stale && shared[0] && find_by_name(work, shared, input) == 0;
 }
 
 /* Looks for a profile of another build of the program, told by its name. Without --stale, the text then names it. */
 static int find_other_build(struct work *work, const char *shared, struct hm_error *error)
 {
-    char own[PATH_MAX];
-    const char *name = name_of(work->path);
     const struct hm_error before = *error;
-    int most = work->options.takes_stale ? INT_MAX : HINTS;
-    bool is_found = hm_store_own(own, NULL) == 0 && find_by_name(own, name, most, work->options.found) == 0;
-    if (!is_found && work->options.takes_stale && shared[0])
-        is_found = find_by_name(shared, name, most, work->options.found) == 0;
+    const char *input = work->options.input;
+    bool is_found = (input && find_in_stores(work, shared, input)) || find_in_stores(work, shared, NULL);
     if (is_found && work->options.takes_stale) {
         *error = (struct hm_error){""};
         return 0;
@@ -153,7 +163,7 @@ static int find_profile(struct work *work, struct hm_error *error)
     else if (hm_sites_shared(shared, error) < 0)
         return -1;
     options->profile = options->found;
-    if (hm_store_find(shared, work->fit.build_id, options->found, error) == 0)
+    if (hm_store_find(shared, work->fit.build_id, options->input, options->found, error) == 0)
         return 0;
     return find_other_build(work, shared, error);
 }
@@ -201,10 +211,12 @@ static int prepare(struct work *work, struct hm_error *error)
         status = hm_sites_guide_nodes(&work->options, error);
     if (status == 0)
         status = hm_guide_choose(profile, options->profile, &options->layout, &work->choice, error);
-    hm_profile_free(profile);
     if (status == 0 && options->prints)
-        return print(work, error);
-    return status == 0 ? hm_guide_enter(&work->choice.table, &options->layout, error) : -1;
+        status = print(work, profile, error);
+    else if (status == 0)
+        status = hm_guide_enter(&work->choice.table, &options->layout, error);
+    hm_profile_free(profile);
+    return status;
 }
 
 /* Becomes the program, unless it is only printed what would be done: nothing of this process is left in the fast tier.

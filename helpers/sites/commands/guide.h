@@ -14,6 +14,8 @@
 struct hm_sites_guide {
     struct hm_sites_choice choice; /* first, for its functions */
     const char *profile;           /* NULL: the newest of the program's build in the stores */
+    const char *input;             /* without a profile: the kind of input that goes first; NULL: any is as good.
+                                    * Online: that of the profile that is left; NULL: not said */
     const char *shared;            /* the folder of the shared store; NULL: that of the configuration */
     char found[PATH_MAX];          /* what was found in the stores */
     char **program;                /* with its arguments */

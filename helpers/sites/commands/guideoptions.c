@@ -37,6 +37,9 @@ static void print_help(void)
            "                 none of this one: the newest of a program of its name. Sites\n"
            "                 are found by the names of their functions, if these have not\n"
            "                 changed\n"
+           "  --input-class TEXT\n"
+           "                 without PROFILE: take the newest of this kind of input, and of\n"
+           "                 another where there is none; with --online, that of the profile\n"
            "  --shared FOLDER\n"
            "                 profiles that are taken where you have none (default:\n"
            "                 profile_dir of the configuration)\n"
@@ -106,6 +109,8 @@ static const char *what_is_missing(int argc, char **argv, struct hm_sites_guide 
         if (at < argc && strcmp(argv[at], "--") == 0)
             at++;
     }
+    if (options->profile && options->input)
+        return "the profile is of an input of its own: leave out --input-class";
     options->program = argv + at;
     return at < argc && *argv[at] ? NULL
                                   : "the program is missing: give it after the profile, as in: app.json -- ./app";
@@ -119,6 +124,7 @@ int hm_sites_guide_parse(int argc, char **argv, struct hm_sites_guide *options)
         {"nodes", .take = take_nodes},
         {"any-build", .flag = &options->any_build},
         {"stale", .flag = &options->takes_stale},
+        {"input-class", .text = &options->input},
         {"shared", .text = &options->shared},
         {"print", .flag = &options->prints},
         {"online", .flag = &options->is_online},

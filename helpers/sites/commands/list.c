@@ -19,7 +19,8 @@ static void print_help(void)
          "\n"
          "The profiles of your programs that are in your store, and those that the site\n"
          "shares: by build, the newest first. --hybrid-mem=guided and hybridmem sites\n"
-         "guide take the newest of the program's build where none is named.\n"
+         "guide take the newest of the program's build where none is named; with input=\n"
+         "and --input-class, the newest of that kind of input, if there is one.\n"
          "\n"
          "  -h, --help     this text\n"
          "  -V, --version  the version\n"
@@ -39,13 +40,15 @@ static void put(const char *text)
 
 static void print_entry(const struct hm_store_entry *entry)
 {
-    char moment[HM_MOMENT];
+    char moment[HM_MOMENT], input[HM_SITES_INPUT];
     struct hm_error why = {""};
     struct hm_profile *profile = hm_profile_read(entry->path, &why);
     printf("%s  ", hm_moment_format(entry->changed.tv_sec, moment));
     put(entry->path);
     fputs("  ", stdout);
     put(profile ? profile->command : why.text);
+    if (profile && hm_sites_input(profile, input)[0])
+        printf("  input: %s", input);
     putchar('\n');
     hm_profile_free(profile);
 }

@@ -21,6 +21,7 @@ int hm_sites_online_run(struct hm_sites_guide *options)
     struct hm_sites_run run = {.command = HM_SITES_GUIDE,
                                .output = options->output,
                                .online = &setup,
+                               .input_class = options->input,
                                .source = HM_SOURCE_AUTO,
                                .overhead = options->overhead,
                                .least_bytes = HM_WATCHING_LEAST,

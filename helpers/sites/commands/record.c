@@ -29,7 +29,8 @@
 #define RESULT 3 /* descriptor that gets one line at the end */
 
 struct work {
-    const char *name; /* of the profile in the store */
+    const char *name;  /* of the profile in the store */
+    const char *input; /* of the profile; NULL: not said */
     pid_t pid;
     double overhead;    /* 0: the default */
     uint64_t period;    /* accesses per sample; 0: the source chooses */
@@ -53,6 +54,7 @@ static void print_help(void)
          "Options:\n"
          "  --name NAME         of the profile in the store\n"
          "  --pid PID           the process\n"
+         "  --input-class TEXT  what kind of input this is, for the profile\n"
          "  --overhead PERCENT  of the CPUs' time, for sampling (default: 2%)\n"
          "  --guide NODES       guide the program, too, between the tiers' nodes, as in\n"
          "                      \"fast=0,1 slow=2,3\"; --overhead is for all of it then\n"
@@ -89,7 +91,9 @@ static int keep(struct work *work, struct hm_error *error)
     struct hm_watching *watching = &work->watching;
     struct hm_profile *profile = hm_watching_profile(watching, work->program, -1);
     int status = -1;
-    if (!profile)
+    if (profile && work->input)
+        profile->class_text = strndup(work->input, HM_PROFILE_TEXT - 1);
+    if (!profile || (work->input && !profile->class_text))
         hm_fail(error, ENOMEM, "out of memory");
     else if (profile->processes == 0)
         hm_fail(error, ENODATA, "%s was not seen: it did not load the library that notes allocations",
@@ -263,10 +267,11 @@ static int take_name(void *data, const char *text, struct hm_error *error)
 
 static int run(int argc, char **argv, struct work *work)
 {
-    const struct hm_word table[] = {
-        {"name", .take = take_name},     {"pid", .take = take_pid},         {"overhead", .take = take_overhead},
-        {"rate", .take = take_rate},     {"guide", .take = take_guide},     {"fast", .take = take_fast},
-        {"packer", .take = take_packer}, {"latency", .take = take_latency}, {"broker", .take = take_broker}};
+    const struct hm_word table[] = {{"name", .take = take_name},         {"pid", .take = take_pid},
+                                    {"overhead", .take = take_overhead}, {"rate", .take = take_rate},
+                                    {"guide", .take = take_guide},       {"fast", .take = take_fast},
+                                    {"packer", .take = take_packer},     {"latency", .take = take_latency},
+                                    {"broker", .take = take_broker},     {"input-class", .text = &work->input}};
     const struct hm_words words = {"sites record", print_help, table, sizeof(table) / sizeof(table[0]), work};
     char path[PATH_MAX];
     struct hm_error error = {""};

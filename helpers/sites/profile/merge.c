@@ -199,13 +199,14 @@ static int add_sites(struct hm_profile *into, const struct hm_profile *from, con
     return 0;
 }
 
-/* "small + large": the inputs of both. */
+/* "small + large": the inputs of both, each once. */
 static int add_class(struct hm_profile *into, const struct hm_profile *from)
 {
     char *both = NULL;
-    if (is_same_text(into->class_text, from->class_text) || !from->class_text)
+    if (!from->class_text || is_same_text(into->class_text, from->class_text) ||
+        hm_profile_has_input(into, from->class_text))
         return 0;
-    if (asprintf(&both, "%s%s%s", into->class_text ? into->class_text : "", into->class_text ? " + " : "",
+    if (asprintf(&both, "%s%s%s", into->class_text ? into->class_text : "", into->class_text ? HM_PROFILE_AND : "",
                  from->class_text) < 0)
         return -1;
     if (strlen(both) >= HM_PROFILE_TEXT)

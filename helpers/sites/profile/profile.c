@@ -42,6 +42,18 @@ uint64_t hm_profile_room_of_all(const struct hm_profile *profile)
     return profile->has_resident_peak ? profile->resident_peak_bytes : profile->peak_bytes;
 }
 
+bool hm_profile_has_input(const struct hm_profile *profile, const char *input)
+{
+    size_t length = strlen(input), between = strlen(HM_PROFILE_AND);
+    for (const char *at = profile->class_text; at;) {
+        const char *end = strstr(at, HM_PROFILE_AND);
+        if ((end ? (size_t)(end - at) : strlen(at)) == length && memcmp(at, input, length) == 0)
+            return true;
+        at = end ? end + between : NULL;
+    }
+    return false;
+}
+
 bool hm_profile_is_counted(const struct hm_profile *profile)
 {
     return profile->source && strcmp(profile->source, HM_PROFILE_COUNTED) == 0;

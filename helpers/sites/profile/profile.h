@@ -27,6 +27,8 @@
 #define HM_PROFILE_COUNTED "mbi"
 #define HM_PROFILE_MOST (INT64_C(1) << 60) /* no count and no size is larger */
 
+#define HM_PROFILE_AND " + " /* between the inputs of profiles that were put together */
+
 /* A function that frames are in. */
 struct hm_profile_function {
     char *name;
@@ -145,6 +147,9 @@ uint32_t hm_profile_touched(const struct hm_profile_site *site);
 uint64_t hm_profile_room(const struct hm_profile_site *site, uint64_t allocated_bytes);
 /* The room that all sites together need at their peak. Pure. */
 uint64_t hm_profile_room_of_all(const struct hm_profile *profile);
+
+/* Is the profile of this kind of input, or of several of which it is one? Pure. */
+bool hm_profile_has_input(const struct hm_profile *profile, const char *input);
 
 /* Are its accesses bytes that were counted? Pure. */
 bool hm_profile_is_counted(const struct hm_profile *profile);

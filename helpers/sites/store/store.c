@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/flock.h"
+#include "sites/profile/profile.h"
 
 #define BELOW_DATA "/hybridmem/profiles"
 #define BELOW_HOME "/.local/share" BELOW_DATA
@@ -89,30 +90,44 @@ static int read_build(struct list *list, const char *folder)
     return status;
 }
 
-static int find_in(const char *store, const char *build_id, char path[PATH_MAX])
+static bool is_of(const char *path, const char *input)
+{
+    struct hm_profile *profile = hm_profile_read(path, NULL);
+    bool is_right = profile && hm_profile_has_input(profile, input);
+    hm_profile_free(profile);
+    return is_right;
+}
+
+/* The newest of a store; with `input`, the newest of that. */
+static int find_in(const char *store, const char *build_id, const char *input, char path[PATH_MAX])
 {
     struct list list = {NULL, 0, 0};
     char folder[PATH_MAX];
+    size_t found = 0;
     if (snprintf(folder, PATH_MAX, "%s/%s", store, build_id) < PATH_MAX)
         (void)read_build(&list, folder); /* one that cannot be read has none for this user */
-    bool is_found = list.n > 0;
+    while (input && found < list.n && !is_of(list.entry[found].path, input))
+        found++;
+    bool is_found = found < list.n;
     if (is_found)
-        memcpy(path, list.entry[0].path, PATH_MAX);
+        memcpy(path, list.entry[found].path, PATH_MAX);
     free(list.entry);
     return is_found ? 0 : -1;
 }
 
-int hm_store_find(const char *shared, const char *build_id, char path[PATH_MAX], struct hm_error *error)
+int hm_store_find(const char *shared, const char *build_id, const char *input, char path[PATH_MAX],
+                  struct hm_error *error)
 {
     char own[PATH_MAX];
     struct hm_error why = {""};
-    if (hm_store_own(own, &why) == 0) {
-        if (find_in(own, build_id, path) == 0)
+    bool has_own = hm_store_own(own, &why) == 0;
+    const char *const wanted[] = {input, NULL};
+    for (int i = input ? 0 : 1; i < 2; i++)
+        if ((has_own && find_in(own, build_id, wanted[i], path) == 0) ||
+            (shared[0] && find_in(shared, build_id, wanted[i], path) == 0))
             return 0;
+    if (has_own)
         snprintf(why.text, sizeof(why.text), "%.160s has none", own);
-    }
-    if (shared[0] && find_in(shared, build_id, path) == 0)
-        return 0;
     return hm_fail(error, ENOENT, "there is no profile of the build %s: %s%s%.80s", build_id, why.text,
                    shared[0] ? ", nor has " : "", shared);
 }
@@ -183,13 +198,51 @@ static void remove_left(const char *folder)
         closedir(files);
 }
 
+/* The input that a profile is of, for the caller to free; NULL: it says none, or is no profile. */
+static char *read_input(const char *path)
+{
+    struct hm_profile *profile = hm_profile_read(path, NULL);
+    char *input = profile && profile->class_text ? strdup(profile->class_text) : NULL;
+    hm_profile_free(profile);
+    return input;
+}
+
+/* Is there a newer one of the same input? They are by age, the newest first. */
+static bool is_outdated(char *const *input, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (input[i] && input[at] ? strcmp(input[i], input[at]) == 0 : input[i] == input[at])
+            return true;
+    return false;
+}
+
+/* Removes the oldest of which there is a newer one of the same input, or else the oldest. */
+static void remove_one(struct list *list, char **input)
+{
+    size_t at = list->n - 1;
+    while (at > 0 && !is_outdated(input, at))
+        at--;
+    at = at > 0 ? at : list->n - 1;
+    unlink(list->entry[at].path);
+    free(input[at]);
+    list->n--;
+    memmove(&list->entry[at], &list->entry[at + 1], (list->n - at) * sizeof(*list->entry));
+    memmove(&input[at], &input[at + 1], (list->n - at) * sizeof(*input));
+}
+
 void hm_store_trim(const char *folder)
 {
     struct list list = {NULL, 0, 0};
     remove_left(folder);
     (void)read_build(&list, folder);
-    for (size_t i = HM_STORE_KEPT; i < list.n; i++)
-        unlink(list.entry[i].path);
+    char **input = list.n > HM_STORE_KEPT ? calloc(list.n, sizeof(*input)) : NULL;
+    for (size_t i = 0; input && i < list.n; i++)
+        input[i] = read_input(list.entry[i].path);
+    while (input && list.n > HM_STORE_KEPT)
+        remove_one(&list, input);
+    for (size_t i = 0; input && i < list.n; i++)
+        free(input[i]);
+    free(input);
     free(list.entry);
 }
 

@@ -18,10 +18,12 @@
 int hm_store_own(char folder[PATH_MAX], struct hm_error *error);
 
 /*
- * The newest profile of a build: the user's own, or where there is none the shared store's. `shared` is a folder; "":
- * there is none. Returns 0, or -1 with a text that says where none was found (ENOENT).
+ * The newest profile of a build: the user's own, or where there is none the shared store's. One of the kind of input
+ * `input` goes first, also a shared one before the user's own of another; NULL: any is as good. `shared` is a folder;
+ * "": there is none. Returns 0, or -1 with a text that says where none was found (ENOENT).
  */
-int hm_store_find(const char *shared, const char *build_id, char path[PATH_MAX], struct hm_error *error);
+int hm_store_find(const char *shared, const char *build_id, const char *input, char path[PATH_MAX],
+                  struct hm_error *error);
 
 /* Makes the folder of a build in the user's store. Returns 0 with its path, or -1 with a text: EPERM for root, which
  * writes into no store. */
@@ -33,7 +35,8 @@ int hm_store_make(const char *build_id, char folder[PATH_MAX], struct hm_error *
  */
 int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *error);
 
-/* Removes the oldest profiles of a build, so that HM_STORE_KEPT stay, and what recorders that were killed have left. */
+/* Removes the oldest profiles of a build, so that HM_STORE_KEPT stay; first those of which there is a newer one of the
+ * same input. Removes what recorders that were killed have left, too. */
 void hm_store_trim(const char *folder);
 
 struct hm_store_entry {

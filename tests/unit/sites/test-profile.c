@@ -386,6 +386,28 @@ static void test_a_share_is_within_its_bounds(void **state)
     assert_float_equal(sum / (N_ROWS(shares) * N_ROWS(samples)), 0.95, 0.01);
 }
 
+static void test_the_kind_of_input(void **state)
+{
+    static const struct {
+        const char *text, *input;
+        bool has;
+    } rows[] = {
+        {NULL, "large", false},           {"", "large", false},
+        {"large", "large", true},         {"larger", "large", false},
+        {"small", "large", false},        {"small + large", "large", true},
+        {"small + large", "small", true}, {"small + larger", "large", false},
+        {"small+large", "large", false},  {"a + b + c", "b", true},
+        {"a + b + c", "a + b", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char text[32] = "";
+        struct hm_profile profile = {.class_text = rows[i].text ? text : NULL};
+        snprintf(text, sizeof(text), "%s", rows[i].text ? rows[i].text : "");
+        assert_int_equal(hm_profile_has_input(&profile, rows[i].input), rows[i].has);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_file),
         cmocka_unit_test(test_confidence),
         cmocka_unit_test(test_a_share_is_within_its_bounds),
+        cmocka_unit_test(test_the_kind_of_input),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

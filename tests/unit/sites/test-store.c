@@ -62,7 +62,7 @@ static void put(const char *store, const char *build, const char *name, time_t c
 
 static const char *find(const char *shared, const char *build)
 {
-    assert_int_equal(hm_store_find(shared, build, found, NULL), 0);
+    assert_int_equal(hm_store_find(shared, build, NULL, found, NULL), 0);
     return strrchr(found, '/') + 1;
 }
 
@@ -95,14 +95,14 @@ static void test_the_newest_of_the_build_is_found(void **state)
     struct hm_error error = {""};
     (void)state;
     snprintf(shared, sizeof(shared), "%s/shared", root);
-    assert_int_equal(hm_store_find(shared, "aa", found, &error), -1);
+    assert_int_equal(hm_store_find(shared, "aa", NULL, found, &error), -1);
     assert_int_equal(errno, ENOENT);
     assert_non_null(strstr(error.text, "there is no profile of the build aa: "));
     assert_non_null(strstr(error.text, own));
     assert_non_null(strstr(error.text, shared));
     put(shared, "aa", "site.json", 900);
     assert_string_equal(find(shared, "aa"), "site.json");
-    assert_int_equal(hm_store_find("", "aa", found, NULL), -1);
+    assert_int_equal(hm_store_find("", "aa", NULL, found, NULL), -1);
     put(own, "aa", "1.0.json", 100);
     put(own, "aa", "2.0.json", 300);
     put(own, "aa", "3.0.json", 200);
