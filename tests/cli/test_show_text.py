@@ -80,13 +80,15 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
         record(12, guided={**guided, "seen_share": 0.625}),
         record(16, guided={**guided, "seen_share": 0.625, "seen_source": "bytes of the whole job, all its steps: x"}),
         record(13, guided={**other, "fallback": "migrate"}),
+        record(17, guided={**guided, "input": "large"}),
         record(14, guided={**guided, "stale": {"sites": 9, "found": 7}}),
         record(15, guided={**guided, "seen_share": 0.5, "online": {"decisions": 3}}),
     )
     text = show(tmp_path, "9").stdout
     words = "1 sites of 10.0 MiB in the fast tier, at most 16.0 MiB, by thermos; 75 % of the accesses expected there;"
     assert f"  guided       {words}" in text
-    assert "profile /home/a/app.json" in text
+    assert "profile /home/a/app.json\n" in text
+    assert "profile /home/a/app.json of the input large\n" in show(tmp_path, "17").stdout
     assert "\n  guided       not: it is static\n" in show(tmp_path, "10").stdout
     assert "  guided " not in show(tmp_path, "11").stdout
     assert " 75 % of the accesses expected there; 62 % seen by the migrator's samples\n" in show(tmp_path, "12").stdout

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the text of --hybrid-mem: any bytes give a request, or one clean error line. */
+#include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (hm_request_parse(text, &request, &error) == 0) {
         if (strcmp(request.text, text) != 0 || hm_request_parse(request.text, &again, NULL) < 0)
             abort();
+        for (const char *byte = request.input; *byte; byte++) /* a word of commands and tables */
+            if (!isalnum((unsigned char)*byte) && (byte == request.input || !strchr(".-_", *byte)))
+                abort();
     } else if (strncmp(error.text, "--hybrid-mem=", 13) != 0) {
         abort();
     }

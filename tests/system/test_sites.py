@@ -256,8 +256,10 @@ def store(program):
 
 
 def test_a_profiled_job_leaves_a_profile_that_the_next_is_guided_by(unkept):
-    """Both tasks of the step are in one profile; the job's script, which has no build-id, is in none."""
-    job_id = slurm.sbatch("alice", f"srun -n2 {unkept} hot 0", "--hybrid-mem=profile,overhead=1%", "-n2")
+    """Both tasks of the step are in one profile; the job's script, which has no build-id, is in none. When the next job
+    runs, a newer profile of another input is there, too."""
+    words = "--hybrid-mem=profile,overhead=1%,input=large"
+    job_id = slurm.sbatch("alice", f"srun -n2 {unkept} hot 0", words, "-n2")
     slurm.wait_job(job_id)
     record = slurm.record(job_id)
     path = store(unkept) / f"{job_id}.0.json"
@@ -267,10 +269,16 @@ def test_a_profiled_job_leaves_a_profile_that_the_next_is_guided_by(unkept):
     assert profile["processes"] == 2 and profile["program"]["command"] == f"{unkept} hot 0"
     assert {site["peak_bytes"] // MIB for site in profile["sites"] if site["frames"]} >= set(range(1, 9))
     assert f"profile      {path}" in slurm.run(f"hybridmem show {job_id}", user="alice").stdout
+    assert profile["program"]["input_class"] == "large"
     give_accesses(path)
-    guided = slurm.sbatch("alice", f"srun -n1 {unkept} hot 0", f"--hybrid-mem=guided,fast={sum(HOT)}M,packer=knapsack")
+    newer = json.loads(path.read_text())
+    newer["program"]["input_class"] = "small"
+    path.with_name("newer.json").write_text(json.dumps(newer))
+    words = f"--hybrid-mem=guided,input=large,fast={sum(HOT)}M,packer=knapsack"
+    guided = slurm.sbatch("alice", f"srun -n1 {unkept} hot 0", words)
     slurm.wait_job(guided)
     record = slurm.record(guided)
+    assert record["guided"]["input"] == "large"
     assert record["guided"]["profile"] == str(path) and set(record["guided"]["sites"]) == hot_sites(profile)
     assert record["guided"]["reason"] is None and record["profile"] is None and record["exit_code"] == 0
 

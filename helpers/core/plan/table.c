@@ -53,6 +53,7 @@ static const struct hm_field request_table[] = {
     HM_FIELD_GROUP_OF(hm_request, migrate, keys_table),
     HM_FIELD_GROUP_OF(hm_request, guide, guide_keys_table),
     HM_FIELD_GROUP_OF(hm_request, profile, profile_keys_table),
+    HM_FIELD(hm_request, input),
     HM_FIELD(hm_request, size_bytes),
     HM_FIELD(hm_request, keep),
     HM_FIELD(hm_request, text),

@@ -120,6 +120,20 @@ static int set_packer(const struct hm_key *key, const char *value, struct hm_req
     return 0;
 }
 
+/* The user's own word. As it is no path, and no option of a command, it goes into lines and tables as it is. */
+static int set_input(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", *const more = ".-_";
+    size_t length = strlen(value);
+    if (length == 0 || length >= HM_INPUT_NAME || strchr(more, value[0]))
+        return -1;
+    for (const char *byte = value; *byte; byte++)
+        if (!strchr(plain, *byte) && !strchr(more, *byte))
+            return -1;
+    memcpy(field_of(key, request), value, length + 1);
+    return 0;
+}
+
 static int set_flag(const struct hm_key *key, const char *value, struct hm_request *request)
 {
     (void)value;
@@ -190,6 +204,11 @@ static const struct hm_key keys[] = {
      "stale=ok",
      .about = "ok: where there is no profile of the build, take one of an older build; sites whose functions did not "
               "change are found"},
+    {"input", HM_KEYS_PROFILE | HM_KEYS_GUIDE, set_input, FIELD(input), 0, 0, NULL,
+     "a word of 1 to 31 letters, digits, dots, - or _ that begins with a letter or digit", "input=large",
+     .about =
+         "your word for the kind of input, as in large: a profile that is left has it, and guided takes the newest "
+         "with it, if there is one"},
     {"method", HM_KEYS_PROFILE, set_choice, FIELD(profile.method), HM_METHOD_SAMPLE, 0,
      hm_method_words + HM_METHOD_SAMPLE, "sample or mbi", "method=sample",
      .about = "how accesses are seen: by samples (sample, the default), or by runs that hybridmem profile mbi has "

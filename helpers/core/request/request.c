@@ -169,7 +169,7 @@ static int check_needed(const struct parsing *p)
  * memory. */
 static int check_online(const struct parsing *p)
 {
-    static const char *const used[] = {"socket", "fast", "packer", "overhead", "online"};
+    static const char *const used[] = {"socket", "fast", "packer", "overhead", "input", "online"};
     const struct hm_key *key;
     for (int n = 0; p->request->guide.online && (key = hm_key_at(n)); n++) {
         bool is_used = false;
@@ -178,7 +178,7 @@ static int check_online(const struct parsing *p)
         if (p->seen & 1u << n && !is_used)
             return hm_fail(p->error, EINVAL,
                            "%s%.*s: guided,online learns sites while the job runs, and takes no %s: use socket, fast, "
-                           "packer or overhead",
+                           "packer, overhead or input",
                            p->start, SHOWN, p->text, key->name);
     }
     return 0;
@@ -198,6 +198,17 @@ static int check_migrator(const struct parsing *p)
                            "fallback=migrate: write %s,migrate,%s",
                            p->start, SHOWN, p->text, key->name, mode->name, mode->name, key->example);
     return 0;
+}
+
+/* Check that the input is not named twice: a profile that was named, or the plan's, is of its own. */
+static int check_input(const struct parsing *p)
+{
+    const struct hm_request *request = p->request;
+    const char *other = request->guide.profile[0] ? "profile" : request->profile.plan[0] ? "plan" : NULL;
+    if (!request->input[0] || !other)
+        return 0;
+    return hm_fail(p->error, EINVAL, "%s%.*s: a %s is named, which has an input of its own: leave out input", p->start,
+                   SHOWN, p->text, other);
 }
 
 /* Check that the keys of profile fit its method. */
@@ -245,7 +256,8 @@ int hm_request_parse(const char *text, struct hm_request *request, struct hm_err
         if (parse_key(&p, word) < 0)
             return -1;
     }
-    if (check_needed(&p) < 0 || check_online(&p) < 0 || check_migrator(&p) < 0 || check_method(&p) < 0)
+    if (check_needed(&p) < 0 || check_online(&p) < 0 || check_migrator(&p) < 0 || check_method(&p) < 0 ||
+        check_input(&p) < 0)
         return -1;
     memcpy(request->text, text, length + 1);
     return 0;

@@ -18,6 +18,7 @@
 
 #define HM_REQUEST_TEXT 256 /* longest option text, with the terminating 0 */
 #define HM_PACKER_NAME 16   /* longest name of a packer, with the terminating 0 */
+#define HM_INPUT_NAME 32    /* longest word for a kind of input, with the terminating 0 */
 
 enum hm_socket { HM_SOCKET_ALL, HM_SOCKET_LOCAL, HM_SOCKET_REMOTE };
 enum hm_algorithm { HM_ALGORITHM_UNSAID, HM_ALGORITHM_REGIONS, HM_ALGORITHM_BINS };
@@ -74,6 +75,7 @@ struct hm_request {
     struct hm_migrate_keys migrate;
     struct hm_guide_keys guide;
     struct hm_profile_keys profile;
+    char input[HM_INPUT_NAME];  /* for profile and guided: the user's word for the kind of input; "": not given */
     uint64_t size_bytes;        /* for fsdax: size of all sockets' file systems together; 0 in other modes */
     bool keep;                  /* for fsdax: the file systems stay after the job */
     char text[HM_REQUEST_TEXT]; /* as typed */

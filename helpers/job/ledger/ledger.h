@@ -51,12 +51,14 @@ struct hm_mongroup {
 
 #define HM_GUIDED_MOST 8192 /* sites that a program may have */
 #define HM_GUIDED_SITES 32  /* sites that are noted; others are counted */
+#define HM_GUIDED_INPUT 64  /* bytes of an input's name, with its end */
 
 /* How the job's memory is guided, as its first task on the node has found out. */
 struct hm_guided {
     bool is_known;
     char profile[HM_CONFIG_PATH_MAX], packer[HM_PACKER_NAME]; /* its absolute path, cut where it is longer */
-    char why[HM_WARNING];                                     /* why nothing is guided; "": it is */
+    char input[HM_GUIDED_INPUT];       /* the kind of input that the profile names, cut where it is longer; "": none */
+    char why[HM_WARNING];              /* why nothing is guided; "": it is */
     bool is_migrated;                  /* as nothing is guided, memory is placed as with migrate (fallback=migrate) */
     uint32_t step_id;                  /* of the task */
     uint64_t stale_sites, stale_found; /* sites of a profile of another build, and those that the program has, too */

@@ -53,6 +53,7 @@ const struct hm_field hm_guided_table[] = {
     HM_FIELD(hm_guided, is_known),
     HM_FIELD(hm_guided, profile),
     HM_FIELD(hm_guided, packer),
+    HM_FIELD(hm_guided, input),
     HM_FIELD(hm_guided, why),
     HM_FIELD(hm_guided, is_migrated),
     HM_FIELD(hm_guided, step_id),

@@ -43,6 +43,7 @@ json_t *hm_record_guided(const struct hm_job *job, const struct hm_record_tiers 
     bool is_guided = !guided->why[0];
     json_t *object = json_object();
     json_object_set_new(object, "profile", hm_json_text(guided->profile, sizeof(guided->profile)));
+    json_object_set_new(object, "input", hm_json_text(guided->input, sizeof(guided->input)));
     json_object_set_new(object, "packer", hm_json_text(guided->packer, sizeof(guided->packer)));
     json_object_set_new(object, "sites", sites_of(guided));
     json_object_set_new(object, "site_count", json_integer((json_int_t)guided->n_sites));

@@ -80,6 +80,10 @@ static int take_line(void *data, const char *key, const char *value)
         return hm_guided_take_share(value, &guided->expected_share);
     if (strcmp(key, "profile") == 0)
         return take_path(value, guided->profile);
+    if (strcmp(key, "input") == 0) {
+        hm_text_copy(guided->input, value, sizeof(guided->input));
+        return 0;
+    }
     if (strcmp(key, "packer") != 0 && strcmp(key, HM_ISOLATE_GUIDE) != 0)
         return 0; /* of a later version */
     bool is_packer = key[0] == 'p';
@@ -123,6 +127,10 @@ static int choose(const struct hm_environment *environment, const struct hm_plan
     }
     if (keys->stale == HM_STALE_OK)
         words[n++] = "--stale";
+    if (plan->request.input[0]) {
+        words[n++] = "--input-class";
+        words[n++] = plan->request.input;
+    }
     words[n++] = "--shared";
     words[n++] = step->config.profile_dir;
     if (keys->profile[0]) {

@@ -101,7 +101,7 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
     static char printed[4 * PATH_MAX];
     char broker[HM_CONFIG_PATH_MAX + 16], program[PATH_MAX], said[HM_ERROR_TEXT], name[48], pid[16], overhead[24],
         rate[24], part[16];
-    const char *words[MOST_WORDS + 24] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
+    const char *words[MOST_WORDS + 26] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
     double percent = plan ? plan->guide.overhead_percent : step->request.migrate.overhead_percent;
     int n = 6, more = plan ? add_guide(step, plan, words + n, error) : 0;
     if (more < 0)
@@ -115,6 +115,10 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
         snprintf(overhead, sizeof(overhead), "%.2f%%", percent);
         words[n++] = "--overhead";
         words[n++] = overhead;
+    }
+    if (step->request.input[0]) {
+        words[n++] = "--input-class";
+        words[n++] = step->request.input;
     }
     if (step->request.profile.period > 0) {
         snprintf(rate, sizeof(rate), "1/%" PRIu64, step->request.profile.period);

@@ -225,7 +225,8 @@ class Printer:
             expected = f"{100 * share:.0f} % of the accesses expected there; {seen}"
             self.line("guided", f"{count} sites of {size} in the fast tier{most}, by {packer}; {expected}")
             if profile := fields.text(guided, "profile"):
-                self.line("", f"profile {profile}")
+                kind = fields.text(guided, "input")
+                self.line("", f"profile {profile}" + (f" of the input {kind}" if kind else ""))
             stale = guided.get("stale")
             sites, found = fields.whole(stale, "sites"), fields.whole(stale, "found")
             if sites is not None and found is not None:

@@ -25,7 +25,8 @@
 #define INTERVAL "interval wants a time of 100ms to 24h, digits and ms, s, min or h, as in 10s, not "
 #define BINS "bins wants a number of 16 to 1048576, not "
 #define ONLINE "guided,online learns sites while the job runs, and takes no "
-#define ONLINE_TAKES ": use socket, fast, packer or overhead"
+#define ONLINE_TAKES ": use socket, fast, packer, overhead or input"
+#define INPUT "input wants a word of 1 to 31 letters, digits, dots, - or _ that begins with a letter or digit, not "
 #define OVERHEAD "overhead wants a share of the CPUs of 0.01% to 10%, as in 1%, not "
 #define PROFILE_RATE "rate wants one of how many accesses, 1/100 to 1/1099511627776, as in 1/4096, not "
 #define RATE "rate wants bytes per second, at least 1M, digits and K, M, G or T, as in 200M, not "
@@ -153,6 +154,16 @@ static const struct {
     {"profile,method=mbi,plan=a,overhead=1%", "method=mbi samples nothing: leave out overhead"},
     {"profile,socket=local", "profile takes no key \"socket\": it belongs to fast, slow, dram, pmem, cxl, hbm, "
                              "interleave, spill, isolate, migrate, guided, fsdax"},
+    {"profile,input=", INPUT "\"\""},
+    {"profile,input=-h", INPUT "\"-h\""},
+    {"profile,input=a/b", INPUT "\"a/b\""},
+    {"profile,input=a b", INPUT "\"a b\""},
+    {"guided,input=a+b", INPUT "\"a+b\""},
+    {"guided,input=abcdefghijklmnopqrstuvwxyz_12345", INPUT "\"abcdefghijklmnopqrstuvwxyz_12345\""},
+    {"guided,input", "input wants a value: write input=large"},
+    {"guided,input=a,profile=b", "a profile is named, which has an input of its own: leave out input"},
+    {"profile,method=mbi,plan=a,input=b", "a plan is named, which has an input of its own: leave out input"},
+    {"migrate,input=a", "migrate takes no key \"input\": it belongs to profile, guided"},
     {"guided,method=sample", "guided takes no key \"method\": it belongs to profile"},
     /* keys of fsdax */
     {"fsdax", "fsdax wants a size: write fsdax,size=200G"},
@@ -304,6 +315,10 @@ static void test_keys_of_profile(void **state)
     assert_int_equal(hm_request_parse("profile,plan=a b,method=mbi", &request, NULL), 0);
     assert_int_equal(request.profile.method, HM_METHOD_MBI);
     assert_string_equal(request.profile.plan, "a b");
+    assert_int_equal(hm_request_parse("profile,input=abcdefghijklmnopqrstuvwxyz_1234,rate=1/128", &request, NULL), 0);
+    assert_string_equal(request.input, "abcdefghijklmnopqrstuvwxyz_1234");
+    assert_int_equal(hm_request_parse("guided,online,input=2.B-x", &request, NULL), 0);
+    assert_string_equal(request.input, "2.B-x");
 }
 
 static void test_modes_are_listed_and_explained(void **state)

@@ -341,6 +341,7 @@ static void test_guided(void **state)
     (void)state;
     job.guided = (struct hm_guided){.is_known = true,
                                     .profile = "/home/a/app.json",
+                                    .input = "large",
                                     .packer = "thermos",
                                     .fast_bytes = 10 * MIB,
                                     .limit_bytes = 16 * MIB,
@@ -350,6 +351,7 @@ static void test_guided(void **state)
     json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     const json_t *guided = json_object_get(record, "guided"), *sites = json_object_get(guided, "sites");
     assert_string_equal(json_string_value(json_object_get(guided, "profile")), "/home/a/app.json");
+    assert_string_equal(json_string_value(json_object_get(guided, "input")), "large");
     assert_int_equal(json_array_size(sites), HM_GUIDED_SITES);
     assert_string_equal(json_string_value(json_array_get(sites, 0)), "00000000000000a1");
     assert_int_equal(json_integer_value(json_object_get(guided, "site_count")), HM_GUIDED_SITES + 1);
@@ -366,6 +368,7 @@ static void test_guided(void **state)
         .is_known = true, .is_migrated = true, .stale_sites = 9, .stale_found = 7, .why = "it is static"};
     record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     guided = json_object_get(record, "guided");
+    assert_true(json_is_null(json_object_get(guided, "input")));
     assert_true(json_is_null(json_object_get(guided, "fast_bytes")));
     assert_true(json_is_null(json_object_get(guided, "limit_bytes")));
     assert_true(json_is_null(json_object_get(guided, "expected_share")));

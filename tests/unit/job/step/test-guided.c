@@ -31,12 +31,14 @@ static int parse(const char *printed)
 static void test_a_choice(void **state)
 {
     (void)state;
-    assert_int_equal(parse("stale_sites 9\nstale_found 7\nprofile /home/a/7.0.json\npacker thermos\nfast_bytes "
-                           "10485760\nexpected_share 0.75\nlater words of it\n"
-                           "HYBRIDMEM_GUIDE fast=0@0 slow=2@0 sites=00000000000000a1,ffffffffffffffff\n"),
-                     0);
+    assert_int_equal(
+        parse("stale_sites 9\nstale_found 7\nprofile /home/a/7.0.json\ninput small + large\npacker thermos\nfast_bytes "
+              "10485760\nexpected_share 0.75\nlater words of it\n"
+              "HYBRIDMEM_GUIDE fast=0@0 slow=2@0 sites=00000000000000a1,ffffffffffffffff\n"),
+        0);
     assert_true(guided.is_known);
     assert_string_equal(guided.profile, "/home/a/7.0.json");
+    assert_string_equal(guided.input, "small + large");
     assert_string_equal(guided.packer, "thermos");
     assert_true(guided.stale_sites == 9 && guided.stale_found == 7);
     assert_int_equal(guided.fast_bytes, 10485760);
