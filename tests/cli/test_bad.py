@@ -50,6 +50,8 @@ REQUESTS = {
     "isolate,period": "period wants a value: write period=65536",
     "spill,fast=10%": 'spill takes no key "fast": it belongs to isolate, migrate, guided',
     "spill,rate=100": 'spill takes no key "rate": it belongs to isolate, migrate, profile, guided',
+    "profile,input=a/b": "input wants a word of 1 to 31 letters, digits, dots, - or _ that begins with a letter or "
+    'digit, not "a/b"',
     "fsdax": "fsdax wants a size: write fsdax,size=200G",
     "fsdax,size=1": 'size wants a size of 32M to 1024T, digits and K, M, G or T, as in 200G, not "1"',
     "fsdax,size=1G,keep=1": "keep takes no value: write fsdax,size=200G,keep",
