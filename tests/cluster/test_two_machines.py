@@ -89,6 +89,63 @@ def test_a_job_with_file_systems_outlives_a_restart_of_slurmctld():
     assert summary(job.job_id)["reported"] == 2
 
 
+HOMES = "/srv/homes"  # on the nodes
+RANKS = 4
+# Has a site of 3 MiB, which no compiler may leave out, and says so; ends with all others.
+RANK = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    (void)argc;
+    char path[4096], *volatile memory = malloc(3 << 20);
+    snprintf(path, sizeof(path), "%s/%s", argv[1], getenv("SLURM_PROCID"));
+    memset(memory, 1, 3 << 20);
+    fclose(fopen(path, "w"));
+    snprintf(path, sizeof(path), "%s/go", argv[1]);
+    while (access(path, F_OK) != 0)
+        usleep(100000);
+    return memory[0] - 1;
+}
+"""
+
+
+@contextlib.contextmanager
+def homes_with_usual_caches():
+    """The nodes have the users' homes a second time. What is in a folder they remember there for half a minute, as
+    sites have it; the testbed's own mounts remember it for a second."""
+    for node in NODES:
+        cluster.on(node, f"mkdir -p {HOMES} && mount -t nfs4 ctl:/home {HOMES}")
+    try:
+        yield
+    finally:
+        for node in NODES:
+            cluster.on(node, f"umount {HOMES}")
+
+
+def test_ranks_on_two_machines_leave_one_profile():
+    """They end at the same time. Each node looked before for a profile of that name, and found none."""
+    folder = slurm.folder_of("alice")
+    program = folder / "rank"
+    slurm.run(f"gcc -O1 -Wl,--build-id=uuid -x c -o {program} - << 'END'\n{RANK}\nEND", user="alice")
+    with homes_with_usual_caches():
+        script = f"XDG_DATA_HOME={HOMES}/alice/{folder.name} srun --overcommit -n{RANKS} {program} {folder}"
+        job_id = slurm.sbatch("alice", script, "-N2", "--hybrid-mem=profile")
+        slurm.wait_for(lambda: all((folder / str(rank)).exists() for rank in range(RANKS)), "all ranks", every=0.2)
+        (folder / "go").touch()
+        assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+        slurm.wait_for(lambda: len(slurm.records(job_id)) == len(NODES), "its records")
+    (path,) = folder.glob("hybridmem/profiles/*/*.json")
+    for record in slurm.records(job_id):
+        left = record["profile"]
+        assert left["reason"] is None and left["file"] == f"{HOMES}/{path.relative_to('/home')}"
+    profile = json.loads(path.read_text())
+    sites = {site["peak_bytes"]: site["allocations"] for site in profile["sites"] if site["frames"]}
+    assert (profile["processes"], sites.get(3 * slurm.MIB)) == (RANKS, RANKS), sites
+
+
 @contextlib.contextmanager
 def squashed():
     """The server of the records takes root of the nodes for nobody."""

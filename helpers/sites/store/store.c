@@ -132,21 +132,27 @@ int hm_store_find(const char *shared, const char *build_id, const char *input, c
                    shared[0] ? ", nor has " : "", shared);
 }
 
+/* Makes a folder, unless it is there. That is asked first: for a folder that an NFS client has not looked up yet, as
+ * /home/a, mkdir(2) says that it may not be made. */
+static int make_one(const char *path)
+{
+    if (access(path, X_OK) == 0)
+        return 0;
+    return errno == ENOENT && (mkdir(path, 0700) == 0 || errno == EEXIST) ? 0 : -1;
+}
+
 /* Makes a folder with all above it. Returns 0, or -1 with errno. */
 static int make_folders(char *path)
 {
-    for (char *at = path + 1; *at; at++) {
+    int status = 0;
+    for (char *at = path + 1; *at && status == 0; at++) {
         if (*at != '/')
             continue;
         *at = '\0';
-        int status = mkdir(path, 0700), number = errno;
+        status = make_one(path);
         *at = '/';
-        if (status != 0 && number != EEXIST && access(path, X_OK) != 0) {
-            errno = number;
-            return -1;
-        }
     }
-    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -1;
+    return status == 0 ? make_one(path) : -1;
 }
 
 int hm_store_make(const char *build_id, char folder[PATH_MAX], struct hm_error *error)
@@ -161,6 +167,15 @@ int hm_store_make(const char *build_id, char folder[PATH_MAX], struct hm_error *
     return make_folders(folder) == 0 ? 0 : hm_fail_errno(error, "no profile can be kept in %.200s", folder);
 }
 
+/* An NFS client remembers for half a minute that there was no file of a name, also while another node makes it under
+ * the lock. To open the folder has it ask again. */
+static void look_again(const char *folder)
+{
+    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (at >= 0)
+        close(at);
+}
+
 int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *error)
 {
     if (hm_store_make(build_id, folder, error) < 0)
@@ -171,6 +186,8 @@ int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *
         if (fd >= 0)
             close(fd);
         fd = -1;
+    } else {
+        look_again(folder);
     }
     if (at >= 0)
         close(at);
