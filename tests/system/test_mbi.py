@@ -4,19 +4,22 @@ for the node's counters below the meter's own interface: as the helper program t
 
 import contextlib
 import json
+import re
 import shutil
 from pathlib import Path
 
 import migration
 import pytest
 import slurm
+from claims import claim
+from test_sites import give_accesses
 
 PROGRAMS = Path(__file__).parent / "programs" / "sites"
 PAPI = Path("/usr/libexec/hybridmem/hybridmem-papi")  # which the guest's build does not have
 HUGE = 2 * slurm.MIB
 SITES = 20
 OPTIONS = "--partition=whole --exclusive --hybrid-mem=profile,method=mbi,plan=plan"
-SLOW_IS_CXL = 'tier "slow" { kind = cxl }\n'
+KINDS = 'tier "fast" { kind = dram }\ntier "slow" { kind = cxl }\n'
 # Counts a line more at each reading: what it says means nothing
 ANY_COUNTS = """#!/bin/bash
 echo papi 1 7.1.0
@@ -32,7 +35,7 @@ def folder():
     """alice's, with the program. The counters tell kinds of memory apart, which the guest's firmware does not."""
     made = slurm.folder_of("alice")
     text = slurm.CONFIG.read_text()
-    slurm.put(text + SLOW_IS_CXL, slurm.CONFIG)
+    slurm.put(text + KINDS, slurm.CONFIG)
     slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -o {made}/known {PROGRAMS}/known.c", user="alice")
     yield made
     slurm.run("scancel --user=alice")
@@ -145,18 +148,25 @@ def test_what_found_no_room_in_its_tier_is_no_figure(folder):
         slurm.run("hybridmem profile mbi run plan 2", cwd=folder)
 
 
+def truth_of(said):
+    """{size: bytes that were fetched, and written back} of the sites, by what the program has printed."""
+    lines = (map(int, line.split()) for line in said.splitlines()[:SITES])
+    return {size: (size * fetched, size * written) for size, fetched, written in lines}
+
+
+def metered_papi(folder):
+    """The program that tells what the tier meter has counted."""
+    stand_in, ranges = folder / "papi", slurm.run("meter-mark --ranges").stdout.strip()
+    stand_in.write_text((PROGRAMS / "meterpapi.py").read_text().replace('"RANGES"', f'"{ranges}"'))
+    return stand_in
+
+
 @pytest.mark.meter
 def test_each_site_has_its_share_of_the_traffic(folder):
     said = slurm.run(f"hybridmem profile mbi plan -o plan --repeat 1 -- ./known {SITES}", cwd=folder).stdout
-    truth = {}
-    for line in said.splitlines()[:SITES]:
-        size, fetched, written = map(int, line.split())
-        truth[size] = (size * fetched, size * written)
+    truth = truth_of(said)
     assert f"{SITES + 2} runs: {SITES} sites in {SITES} groups" in said
-    stand_in = folder / "papi"
-    ranges = slurm.run("meter-mark --ranges").stdout.strip()
-    stand_in.write_text((PROGRAMS / "meterpapi.py").read_text().replace('"RANGES"', f'"{ranges}"'))
-    with counters(stand_in):
+    with counters(metered_papi(folder)):
         slurm.run("hybridmem profile mbi run plan", cwd=folder, timeout=2000)
     slurm.run("hybridmem profile mbi merge -o app.json plan", cwd=folder)
     profile = json.loads((folder / "app.json").read_text())
@@ -168,3 +178,45 @@ def test_each_site_has_its_share_of_the_traffic(folder):
         share, true_share = found[size]["accesses"] / all_found, (fetched + written) / all_true
         print(found[size]["reads"], fetched, found[size]["writes"], written, f"{share:.5f} {true_share:.5f}")
         assert share == pytest.approx(true_share, rel=0.05)
+
+
+READINGS = 2  # of the counters, before the program begins
+ROOM = 30  # MiB of the fast tier: less than half of the sites
+
+
+def readings_of_papi():
+    """It writes its events at once, and then asks the meter and answers."""
+    pid = slurm.run("pgrep -n -x hybridmem-papi", check=False).stdout.strip()
+    found = re.search(r"syscw: (\d+)", Path(f"/proc/{pid}/io").read_text()) if pid else None
+    return (int(found[1]) - 1) // 2 if found else 0
+
+
+@pytest.mark.meter
+def test_the_share_that_a_guided_job_has_seen(folder):
+    """By the node's counters, for which the tier meter stands in. tests/meter compares it with the meter's own count
+    while the program ran. What the meter has is told in the job's record, too."""
+    made, go, done, end = (folder / name for name in ("known.json", "go", "done", "end"))
+    truth = truth_of(slurm.run(f"hybridmem sites run -o {made} -- ./known {SITES}", user="alice", cwd=folder).stdout)
+    give_accesses(made, lambda site: sum(truth.get(site["peak_bytes"], (0,))))
+    script = "until [ -e {} ]; do sleep 0.2; done"
+    script = f"{script.format(go)}\nsrun -n1 {folder}/known {SITES}\ntouch {done}\n{script.format(end)}"
+    words = ("--partition=whole", "--exclusive", f"--hybrid-mem=guided,profile={made},fast={ROOM}M,packer=knapsack")
+    with slurm.configured(slurm.CONFIG.read_text() + "meter_programs = papi\n"), counters(metered_papi(folder)):
+        job_id = slurm.sbatch("alice", script, *words)
+        slurm.wait_for(lambda: readings_of_papi() >= READINGS, "readings of the counters")
+        slurm.run("meter-mark guided.start")
+        go.touch()
+        slurm.wait_for(lambda: done.exists() or slurm.end_of(job_id), "the end of the program", 2000)
+        slurm.run("meter-mark guided.end")
+        end.touch()
+        slurm.wait_job(job_id)
+        record = slurm.record(job_id)
+    guided, traffic = record["guided"], record["traffic"]
+    fast = {site["peak_bytes"] for site in json.loads(made.read_text())["sites"] if site["id"] in guided["sites"]}
+    slow = sum(sum(amounts) for size, amounts in truth.items() if size not in fast)
+    print(guided, traffic, slow)
+    assert 0 < len(fast) == guided["site_count"] < SITES
+    assert guided["seen_source"].startswith("bytes of the whole job, all its steps: papi")
+    (counted,) = [tier for tier in traffic["tiers"] if tier["name"] == "slow"]
+    assert counted["read_bytes"] + counted["write_bytes"] == pytest.approx(slow, rel=0.05)
+    claim("guided", {"accesses": sum(map(sum, truth.values())) // 64, "estimate": guided["seen_share"]})

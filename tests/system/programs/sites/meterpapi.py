@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -ES
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for hybridmem-papi where the tier meter counts: the lines that it has for the nodes of the slow tier are
-the counts of a memory of kind cxl, as a memory controller would count them. The test puts what `meter-mark --ranges`
-prints in place of RANGES."""
+"""Stands in for hybridmem-papi where the tier meter counts: the lines that it has for the nodes of a tier are the
+counts of its kind of memory, as memory controllers would count them. The test puts what `meter-mark --ranges` prints in
+place of RANGES."""
 
 import contextlib
 import fcntl
@@ -10,7 +10,8 @@ import os
 import sys
 
 MEMORY = "RANGES"
-SLOW = ("2", "3")
+NODES = {"dram": ("0", "1"), "cxl": ("2", "3")}
+EVENTS = [(kind, i, word) for kind in NODES for i, word in enumerate(("read-bytes", "write-bytes"))]
 
 
 def ask():
@@ -29,17 +30,17 @@ def ask():
 
 
 def main():
-    print("papi 1 7.1.0\nevent 0 read-bytes cxl - 64B 0 fetched\nevent 1 write-bytes cxl - 64B 0 written\nready 2")
-    sys.stdout.flush()
+    print("papi 1 7.1.0")
+    for number, (kind, _, word) in enumerate(EVENTS):
+        print(f"event {number} {word} {kind} - 64B 0 {kind}-{word}")
+    print(f"ready {len(EVENTS)}", flush=True)
     while sys.stdin.readline():
         try:
             lines = ask()
         except OSError as why:
             print("error", why)
             break
-        read, written = (sum(lines.get(node, (0, 0))[i] for node in SLOW) for i in (0, 1))
-        print("read 1", read, written)
-        sys.stdout.flush()
+        print("read 1", *(sum(lines.get(node, (0, 0))[i] for node in NODES[kind]) for kind, i, _ in EVENTS), flush=True)
 
 
 main()
