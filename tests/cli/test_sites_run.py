@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests hybridmem sites run, with a program whose allocations are known (sites-probe.c)."""
 
-import ctypes
 import json
 import math
 import os
-import platform
 import re
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
 import pytest
 from installed import LEAKS, LIBEXEC, PREFIX, helper, with_mounts
+from noperf import no_perf_events
 from test_preload import with_own_malloc
 from test_sites import MIB, VALIDATOR
 
@@ -53,18 +51,6 @@ def by_peak(profile):
 
 def ids(profile):
     return {site["id"] for site in profile["sites"]}
-
-
-def no_perf_events():
-    """Has the kernel refuse perf_event_open, by a filter of system calls."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
-    code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000)]
-    filters = b"".join(struct.pack("HBBI", *line) for line in code)
-    text = ctypes.create_string_buffer(filters)
-    program = struct.pack("HP", len(code), ctypes.addressof(text))
-    assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
-    assert libc.prctl(22, 2, program, 0, 0) == 0  # PR_SET_SECCOMP
 
 
 def skip_without_samples(profile):

@@ -38,6 +38,7 @@ struct tried {
     bool is_usable;
     char reason[HM_ERROR_TEXT]; /* why it does not work */
     bool lacks_broker;          /* the broker's socket is missing, as is normal on a node without jobs that need it */
+    bool is_roots;              /* only rights are missing, and in a step root opens it for the migrator */
     struct hm_source_state state;
 };
 
@@ -50,8 +51,8 @@ static void print_help(void)
            "why not. source=auto takes the first that works. A source that is free now may\n"
            "be in use when your job runs.\n"
            "\n"
-           "  --json         one JSON object: \"sources\" (an array, best first) and \"auto\" (a\n"
-           "                 name, or null)\n"
+           "  --json         one JSON object: \"sources\" (an array, best first), \"auto\" and\n"
+           "                 \"auto_in_step\" (a name, or null)\n"
            "  --config FILE  the configuration, for the folder of the DAMON broker's socket\n"
            "                 (default: %s, where it is there)\n"
            "  -h, --help     this text\n"
@@ -75,7 +76,8 @@ static void try_source(const struct hm_source_row *row, const struct hm_source_s
 {
     struct hm_error error = {""};
     struct hm_source *source = row->open(setup, &error);
-    *tried = (struct tried){.row = row, .is_usable = source != NULL};
+    bool lacks_rights = !source && errno == EACCES;
+    *tried = (struct tried){.row = row, .is_usable = source != NULL, .is_roots = lacks_rights && row->prepare};
     snprintf(tried->reason, sizeof(tried->reason), "%s", error.text);
     tried->lacks_broker =
         !source && hm_sampling_has(row->name, HM_SAMPLING_BROKER) && access(setup->broker, F_OK) < 0 && errno == ENOENT;
@@ -85,11 +87,11 @@ static void try_source(const struct hm_source_row *row, const struct hm_source_s
     }
 }
 
-/* The name of the first source that works, or NULL. */
-static const char *choose(const struct tried *tried, int n)
+/* The name of the first source that works for the caller, or for the migrator of a step of his. NULL: none does. */
+static const char *choose(const struct tried *tried, int n, bool is_step)
 {
     for (int i = 0; i < n; i++)
-        if (tried[i].is_usable)
+        if (tried[i].is_usable || (is_step && tried[i].is_roots))
             return tried[i].row->name;
     return NULL;
 }
@@ -101,14 +103,29 @@ static void put_fact(size_t columns, const char *label, const char *text)
 
 #define NO_BROKER "none while no broker runs: see damon, above"
 
+/* Says what source=auto takes: here, and in a step where that is another one. `none` says it where nothing works. */
+static void put_choice(const struct tried *tried, int n, const char *none, size_t columns)
+{
+    const char *here = choose(tried, n, false), *in_step = choose(tried, n, true);
+    char text[96];
+    if (in_step == here)
+        snprintf(text, sizeof(text), "%s", here ? here : none);
+    else
+        snprintf(text, sizeof(text), "%s in a step of isolate or migrate, by root; without root %s", in_step,
+                 here ? here : "none");
+    hm_words_put_row(stdout, columns, AUTO_COLUMN, text, AUTO);
+}
+
 /* Breaks lines at `columns`; 0: does not break them. */
 static void print_text(const struct tried *tried, int n, size_t columns)
 {
-    const char *chosen = choose(tried, n), *none = "none: nothing would be moved";
+    const char *none = "none: nothing would be moved";
     for (int i = 0; i < n; i++) {
         printf("%-8s %s\n", tried[i].row->name, tried[i].is_usable ? "works here" : "does not work here");
         if (!tried[i].is_usable)
             put_fact(columns, "because", tried[i].reason);
+        if (tried[i].is_roots)
+            put_fact(columns, "but", "root opens it for the migrator of a step: there it needs no rights of yours");
         if (tried[i].lacks_broker && strcmp(none, NO_BROKER) != 0) {
             put_fact(columns, "but", "the broker runs beside jobs of isolate and migrate only; to look inside one:");
             printf("%*ssrun --hybrid-mem=migrate hybridmem sources\n", FACT_COLUMN, "");
@@ -121,7 +138,7 @@ static void print_text(const struct tried *tried, int n, size_t columns)
         put_fact(columns, "costs", tried[i].row->cost);
     }
     putchar('\n');
-    hm_words_put_row(stdout, columns, AUTO_COLUMN, chosen ? chosen : none, AUTO);
+    put_choice(tried, n, none, columns);
 }
 
 static int print_json(const struct tried *tried, int n)
@@ -137,7 +154,8 @@ static int print_json(const struct tried *tried, int n)
                                                "knows_writes", works ? json_boolean(state->knows_writes) : json_null(),
                                                "knows", row->knows, "needs", row->needs, "cost", row->cost));
     }
-    json_t *all = json_pack("{s:o, s:s?}", "sources", hm_figures_whole(array, (size_t)n), "auto", choose(tried, n));
+    json_t *all = json_pack("{s:o, s:s?, s:s?}", "sources", hm_figures_whole(array, (size_t)n), "auto",
+                            choose(tried, n, false), "auto_in_step", choose(tried, n, true));
     return hm_figures_end(stdout, all, JSON_INDENT(2));
 }
 
@@ -165,7 +183,7 @@ static int show(const struct options *options, struct hm_config *config)
         print_text(tried, n, hm_words_columns(stdout));
     else
         result = print_json(tried, n);
-    return hm_output_end("hybridmem sources", result, choose(tried, n) ? EXIT_SUCCESS : EXIT_NONE);
+    return hm_output_end("hybridmem sources", result, choose(tried, n, true) ? EXIT_SUCCESS : EXIT_NONE);
 }
 
 int main(int argc, char **argv)
