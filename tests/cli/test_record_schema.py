@@ -83,6 +83,7 @@ def changed(record, path, value):
                 "run": None,
                 "period": None,
                 "rate_reason": None,
+                "unsampled": None,
             },
         ),
         (("plan", "weights"), {"n0": 1}),

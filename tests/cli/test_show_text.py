@@ -107,6 +107,7 @@ def test_where_a_job_has_left_its_profile_is_shown(tmp_path):
         "run": None,
         "period": None,
         "rate_reason": None,
+        "unsampled": None,
     }
     write(
         tmp_path,
@@ -114,12 +115,15 @@ def test_where_a_job_has_left_its_profile_is_shown(tmp_path):
         record(10, profile={**left, "reason": "no space"}),
         record(11, profile={**left, "file": None, "reason": "it is static"}),
         record(12),
+        record(13, profile={**left, "unsampled": "clock took no sample"}),
     )
     assert "\n  profile      /home/a/7.0.json\n" in show(tmp_path, "9").stdout
     text = show(tmp_path, "10").stdout
     assert "\n  profile      /home/a/7.0.json\n" in text and "\n  profile      of a part: no space\n" in text
     assert "\n  profile      none: it is static\n" in show(tmp_path, "11").stdout
     assert "  profile " not in show(tmp_path, "12").stdout
+    unsampled = "\n  profile      without accesses, so it guides no job: clock took no sample\n"
+    assert unsampled in show(tmp_path, "13").stdout
 
 
 UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}

@@ -310,6 +310,23 @@ def test_a_plan_without_accesses_is_refused(tmp_path):
     assert "accesses were not sampled: perf is not allowed here" in sites("show", path).stdout
 
 
+def test_a_run_too_short_for_samples_is_told_from_one_without_a_source(tmp_path):
+    """The profile's `why` says why there was no better source, and not why this one has no samples."""
+
+    def change(profile):
+        profile["sampling"].update(source="clock", why="perf: no PMU", samples=0, elsewhere=0)
+        profile["elapsed_s"] = 0.0175
+        for site in profile["sites"]:
+            site.update(reads=None, writes=None, samples=None, accesses=None, confidence=None)
+
+    path = changed(tmp_path, change)
+    VALIDATOR.validate(json.loads(path.read_text()))
+    why = "clock took no sample in 0.0175 s: the program has to run for longer"
+    done = sites("plan", "--fast", "25%", path, status=1)
+    assert done.stderr == f"hybridmem sites plan: {path} has no accesses to plan by: {why}\n"
+    assert f"accesses were not sampled: {why}" in sites("show", path).stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

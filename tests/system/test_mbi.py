@@ -92,6 +92,7 @@ def test_a_job_array_runs_the_plan_and_only_what_failed_again(folder):
         "reason": None,
         "period": None,
         "rate_reason": None,
+        "unsampled": None,
     }
     assert record["profile"] == left and record["plan"]["nodes"] == list(migration.FAST) and record["exit_code"] == 0
     assert f"run 0 of {plan} is done" in (folder / "out-0").read_text()

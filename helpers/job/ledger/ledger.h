@@ -88,6 +88,7 @@ struct hm_profiled {
     char why[HM_WARNING];          /* why there is none, or not of all tasks on this node; "": it is of all */
     uint64_t period;               /* accesses per sample in the end; 0: samples are taken by time, or there are none */
     char unrated[HM_WARNING];      /* why that is not as rate= has it; "": it is, or no rate was asked for */
+    char unsampled[HM_WARNING];    /* why it has no accesses, and guides nothing; "": it has */
 };
 
 /*

@@ -75,15 +75,11 @@ const struct hm_field hm_guided_table[] = {
 };
 
 const struct hm_field hm_profiled_table[] = {
-    HM_FIELD(hm_profiled, is_known),
-    HM_FIELD_WORDS(hm_profiled, method, hm_method_words),
-    HM_FIELD(hm_profiled, plan),
-    HM_FIELD(hm_profiled, run),
-    HM_FIELD(hm_profiled, file),
-    HM_FIELD(hm_profiled, why),
-    HM_FIELD(hm_profiled, period),
-    HM_FIELD(hm_profiled, unrated),
-    {.name = NULL},
+    HM_FIELD(hm_profiled, is_known),  HM_FIELD_WORDS(hm_profiled, method, hm_method_words),
+    HM_FIELD(hm_profiled, plan),      HM_FIELD(hm_profiled, run),
+    HM_FIELD(hm_profiled, file),      HM_FIELD(hm_profiled, why),
+    HM_FIELD(hm_profiled, period),    HM_FIELD(hm_profiled, unrated),
+    HM_FIELD(hm_profiled, unsampled), {.name = NULL},
 };
 
 const struct hm_field hm_change_table[] = {

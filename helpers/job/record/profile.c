@@ -15,5 +15,6 @@ json_t *hm_record_profile(const struct hm_profiled *profiled)
     json_object_set_new(object, "run", is_mbi ? json_integer(profiled->run) : json_null());
     json_object_set_new(object, "period", profiled->period > 0 ? hm_json_bytes(profiled->period) : json_null());
     json_object_set_new(object, "rate_reason", hm_json_text(profiled->unrated, sizeof(profiled->unrated)));
+    json_object_set_new(object, "unsampled", hm_json_text(profiled->unsampled, sizeof(profiled->unsampled)));
     return object;
 }

@@ -248,24 +248,26 @@ static void find_line(const char *results, const char *key, char *out, size_t si
         }
 }
 
-/* How many recorders have said how it ended. */
-static uint32_t count_ends(const char *results)
+/* How many lines begin with the key, which ends in a space. */
+static uint32_t count(const char *results, const char *key)
 {
     uint32_t n = 0;
     for (const char *line = results; *line; line = hm_left_next(line))
-        n += strncmp(line, "profile ", strlen("profile ")) == 0 || strncmp(line, "failed ", strlen("failed ")) == 0 ||
-             strncmp(line, "counted ", strlen("counted ")) == 0;
+        n += strncmp(line, key, strlen(key)) == 0;
     return n;
 }
 
 void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *profiled)
 {
-    uint32_t n_lines = count_ends(results);
+    uint32_t n_kept = count(results, "profile ");
+    uint32_t n_lines = n_kept + count(results, "failed ") + count(results, "counted ");
     char number[24];
     find_line(results, "profile", profiled->file, sizeof(profiled->file));
     if (profiled->file[0] != '/')
         profiled->file[0] = '\0';
     find_line(results, "unrated", profiled->unrated, sizeof(profiled->unrated));
+    if (count(results, "unsampled ") == n_kept) /* the profile of several tasks has the accesses of all */
+        find_line(results, "unsampled", profiled->unsampled, sizeof(profiled->unsampled));
     find_line(results, "period", number, sizeof(number));
     if (hm_size_parse_number(number, 1, UINT64_MAX, &profiled->period, NULL) < 0)
         profiled->period = 0;

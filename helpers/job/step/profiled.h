@@ -32,9 +32,9 @@ void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, int
 
 /* Longest line of guidance online, with its end: 32 sites, and why none was placed. */
 #define HM_PROFILED_GUIDED 2048
-/* Most that a recorder leaves, each line with its end: "period", "unrated", that of guidance, and what became of the
- * profile. */
-#define HM_PROFILED_RESULT (32 + HM_WARNING + HM_PROFILED_GUIDED + HM_ERROR_TEXT + 16)
+/* Most that a recorder leaves, each line with its end: "period", "unrated", "unsampled", that of guidance, and what
+ * became of the profile. */
+#define HM_PROFILED_RESULT (32 + 2 * HM_WARNING + HM_PROFILED_GUIDED + HM_ERROR_TEXT + 16)
 
 /* Notes a process for whom the end of the step waits. */
 void hm_profiled_note(struct hm_outcome *outcome, uint32_t pid);

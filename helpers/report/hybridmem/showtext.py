@@ -234,8 +234,9 @@ class Printer:
 
     def profile(self, record):
         """Prints where the profile is that the job has left. A job of another mode has no such line."""
-        file, reason = (fields.text(record.get("profile"), key) for key in ("file", "reason"))
-        for words in (file, f"{'of a part' if file else 'none'}: {reason}" if reason else None):
+        file, reason, why = (fields.text(record.get("profile"), key) for key in ("file", "reason", "unsampled"))
+        unsampled = f"without accesses, so it guides no job: {why}" if why else None
+        for words in (file, f"{'of a part' if file else 'none'}: {reason}" if reason else None, unsampled):
             if words:
                 self.line("profile", words)
 

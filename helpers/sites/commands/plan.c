@@ -56,14 +56,14 @@ static int make(const struct options *options, struct hm_sites_plan *plan, struc
 
 static int run(const struct options *options, struct hm_sites_plan *plan, const char *path)
 {
-    struct hm_error error = {""};
+    struct hm_error error = {""}, why;
     int status = EXIT_SUCCESS, result = 0;
     if (make(options, plan, &error) < 0) {
         fprintf(stderr, NAME ": %s\n", error.text);
         status = HM_SITES_FAILED;
     } else if (!(plan->accesses > 0)) {
         fprintf(stderr, NAME ": %s has no accesses to plan by: %s\n", path,
-                plan->profile->why ? plan->profile->why : "no sample was taken");
+                hm_profile_unsampled(plan->profile, why.text, sizeof(why.text)));
         status = HM_SITES_FAILED;
     } else if (options->json) {
         result = hm_sites_plan_print_json(plan);

@@ -86,7 +86,8 @@ static void follow(struct work *work, int process)
     hm_watching_end(&work->watching);
 }
 
-static int keep(struct work *work, struct hm_error *error)
+/* Keeps the profile. `unsampled` is then why it has no accesses, or "". Returns 0, or -1 with a text. */
+static int keep(struct work *work, char unsampled[HM_WARNING], struct hm_error *error)
 {
     struct hm_watching *watching = &work->watching;
     struct hm_profile *profile = hm_watching_profile(watching, work->program, -1);
@@ -100,21 +101,30 @@ static int keep(struct work *work, struct hm_error *error)
                 work->program[0]);
     else
         status = hm_sites_keep(profile, watching->fit.build_id, work->name, error);
+    if (status == 0 && !(hm_profile_all_accesses(profile) > 0)) {
+        if (!profile->source && watching->sampler.why_last[0]) /* of the source that needs least: it matters most */
+            snprintf(unsampled, HM_WARNING, "%s", watching->sampler.why_last);
+        else
+            hm_profile_unsampled(profile, unsampled, HM_WARNING);
+    }
     hm_profile_free(profile);
     return status;
 }
 
-/* Says how it went: the accesses per sample, where there is such a number, and why that is not as it was asked for;
- * then what became of the profile. All at once, as recorders of other tasks leave theirs, too. */
-static void say_result(const struct work *work, const char *key, const char *value)
+/* Says how it went: the accesses per sample, where there is such a number, why that is not as it was asked for, and why
+ * there are no accesses; then what became of the profile. All at once, as recorders of other tasks leave theirs, too.
+ */
+static void say_result(const struct work *work, const char *unsampled, const char *key, const char *value)
 {
     const struct hm_sampler *sampler = &work->watching.sampler;
-    char period[32] = "", why[HM_SAMPLER_RATE], lines[sizeof(period) + HM_SAMPLER_RATE + PATH_MAX + HM_ERROR_TEXT];
+    char period[32] = "", why[HM_SAMPLER_RATE],
+         lines[sizeof(period) + HM_SAMPLER_RATE + HM_WARNING + PATH_MAX + HM_ERROR_TEXT];
     hm_sampler_explain_rate(sampler, why);
     if (sampler->state.name[0] && !sampler->state.is_time)
         snprintf(period, sizeof(period), "period %" PRIu64 "\n", sampler->state.period);
-    int length = snprintf(lines, sizeof(lines), "%s%s%s%s%s %s\n", period, why[0] ? "unrated " : "", why,
-                          why[0] ? "\n" : "", key, value);
+    int length =
+        snprintf(lines, sizeof(lines), "%s%s%s%s%s%s%s%s %s\n", period, why[0] ? "unrated " : "", why,
+                 why[0] ? "\n" : "", unsampled[0] ? "unsampled " : "", unsampled, unsampled[0] ? "\n" : "", key, value);
     (void)hm_left_add(RESULT, lines, (size_t)length); /* slurmstepd tells of recorders that have left nothing */
 }
 
@@ -122,13 +132,14 @@ static void say_result(const struct work *work, const char *key, const char *val
 static int record(struct work *work, int process, const char *path)
 {
     struct hm_error error = {""};
+    char unsampled[HM_WARNING] = "";
     follow(work, process);
     if (work->watching.online)
         (void)hm_sites_online_write(work->watching.online, work->online.packer->name, work->watching.sampler.state.name,
                                     RESULT);
-    int status = keep(work, &error);
+    int status = keep(work, unsampled, &error);
     hm_watching_close(&work->watching);
-    say_result(work, status == 0 ? "profile" : "failed", status == 0 ? path : error.text);
+    say_result(work, unsampled, status == 0 ? "profile" : "failed", status == 0 ? path : error.text);
     return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -96,6 +96,7 @@ static int print_table(const struct hm_profile *profile)
 {
     size_t *order = hm_sites_sort(profile), screen = hm_words_columns(stdout);
     struct shown shown = {profile, order, hm_profile_all_accesses(profile), {0, NULL}};
+    struct hm_error why;
     if (!order) {
         errno = ENOMEM;
         return -1;
@@ -111,13 +112,12 @@ static int print_table(const struct hm_profile *profile)
         printf("bytes counted while each site was alone in the slow tier (%s); %.1f %% of them were of none of these "
                "sites\n\n",
                profile->source, 100 * profile->elsewhere / shown.accesses);
-    else if (profile->source && !(shown.accesses > 0))
-        printf("no samples by %s\n\n", profile->source);
-    else if (profile->source)
+    else if (profile->source && shown.accesses > 0)
         printf("%.0f samples by %s; %.1f %% of the accesses were to memory of none of these sites\n\n",
                profile->samples, profile->source, 100 * profile->elsewhere / shown.accesses);
     else
-        hm_words_put_text(stdout, screen, 0, "accesses were not sampled: %s\n", profile->why ? profile->why : "");
+        hm_words_put_text(stdout, screen, 0, "accesses were not sampled: %s\n",
+                          hm_profile_unsampled(profile, why.text, sizeof(why.text)));
     hm_table_print(stdout, &table, screen);
     hm_sites_names_free(&shown.names);
     free(order);

@@ -124,10 +124,11 @@ int hm_guide_choose(const struct hm_profile *profile, const char *path, const st
     struct hm_pack_result result = {.is_fast = calloc(profile->n_sites + 1, sizeof(bool))};
     uint32_t *slices = calloc(profile->n_sites + 1, sizeof(*slices));
     double accesses = hm_profile_all_accesses(profile);
+    struct hm_error why;
     int status = -1;
     if (!(accesses > 0))
         hm_fail(error, ENODATA, "%s has no accesses to choose sites by: %s", path,
-                profile->why ? profile->why : "no sample was taken");
+                hm_profile_unsampled(profile, why.text, sizeof(why.text)));
     else if (!result.is_fast || !slices || pack(profile, choice, &result, slices) < 0)
         hm_fail(error, ENOMEM, "out of memory");
     else if (hm_guide_write_nodes(layout, choice->table.nodes) < 0)

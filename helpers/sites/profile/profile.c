@@ -2,6 +2,7 @@
 #include "profile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,18 @@ double hm_profile_all_accesses(const struct hm_profile *profile)
         all += isnan(accesses) ? 0 : accesses;
     }
     return all;
+}
+
+const char *hm_profile_unsampled(const struct hm_profile *profile, char *out, size_t size)
+{
+    if (hm_profile_is_counted(profile))
+        snprintf(out, size, "no bytes were counted");
+    else if (profile->source) /* its `why` says why no better source was taken */
+        snprintf(out, size, "%.15s took no sample in %.3g s: the program has to run for longer", profile->source,
+                 profile->elapsed_s);
+    else
+        snprintf(out, size, "%s", profile->why ? profile->why : "no sample was taken");
+    return out;
 }
 
 uint32_t hm_profile_touched(const struct hm_profile_site *site)

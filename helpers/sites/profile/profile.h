@@ -158,6 +158,8 @@ bool hm_profile_is_counted(const struct hm_profile *profile);
 double hm_profile_accesses(const struct hm_profile_site *site);
 /* Those of the whole program; NaN: not measured. Pure. */
 double hm_profile_all_accesses(const struct hm_profile *profile);
+/* Why a profile has no accesses, for messages, as in "clock took no sample in 0.02 s: ...". Returns `out`. Pure. */
+const char *hm_profile_unsampled(const struct hm_profile *profile, char *out, size_t size);
 
 /*
  * Reads a profile from its text. `path` is for error texts. Returns it, for hm_profile_free, or NULL (EBADMSG; ENOMEM)

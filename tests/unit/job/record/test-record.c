@@ -433,12 +433,14 @@ static void test_profile(void **state)
     assert_true(json_is_null(json_object_get(profile, "reason")));
     assert_int_equal(json_integer_value(json_object_get(profile, "period")), 8192);
     assert_string_equal(json_string_value(json_object_get(profile, "rate_reason")), "too fine");
+    assert_true(json_is_null(json_object_get(profile, "unsampled")));
     json_decref(record);
-    job.profiled = (struct hm_profiled){.is_known = true, .why = "no space"};
+    job.profiled = (struct hm_profiled){.is_known = true, .why = "no space", .unsampled = "no perf"};
     record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     profile = json_object_get(record, "profile");
     assert_true(json_is_null(json_object_get(profile, "file")));
     assert_string_equal(json_string_value(json_object_get(profile, "reason")), "no space");
+    assert_string_equal(json_string_value(json_object_get(profile, "unsampled")), "no perf");
     assert_true(json_is_null(json_object_get(profile, "period")));
     assert_true(json_is_null(json_object_get(profile, "rate_reason")));
     json_decref(record);

@@ -74,20 +74,22 @@ static const struct {
     uint32_t n;
     const char *file, *why;
     uint64_t period;
-    const char *unrated;
+    const char *unrated, *unsampled;
 } ends[] = {
-    {"", 2, "", "2 of 2 recorders on this node left no profile", 0, ""},
-    {"profile /a\nprofile /a\n", 2, "/a", "", 0, ""},
-    {"profile /a\n", 3, "/a", "2 of 3 recorders on this node left no profile", 0, ""},
-    {"profile /a\nfailed no space\n", 2, "/a", "no space", 0, ""},
-    {"failed no space\nfailed other\n", 2, "", "no space", 0, ""},
-    {"profile a\n", 1, "", "", 0, ""},
-    {"made up\n\n\nprofile", 1, "", "1 of 1 recorders on this node left no profile", 0, ""},
-    {"period 4096\nprofile /a\n", 1, "/a", "", 4096, ""},
-    {"unrated by time\nprofile /a\nperiod 0\nfailed no space\n", 2, "/a", "no space", 0, "by time"},
-    {"period x\nprofile /a\n", 1, "/a", "", 0, ""},
-    {"guided phases=1\nprofile /a\n", 1, "/a", "", 0, ""},
-    {"guided phases=1\n", 1, "", "1 of 1 recorders on this node left no profile", 0, ""},
+    {"", 2, "", "2 of 2 recorders on this node left no profile", 0, "", ""},
+    {"profile /a\nprofile /a\n", 2, "/a", "", 0, "", ""},
+    {"profile /a\n", 3, "/a", "2 of 3 recorders on this node left no profile", 0, "", ""},
+    {"profile /a\nfailed no space\n", 2, "/a", "no space", 0, "", ""},
+    {"failed no space\nfailed other\n", 2, "", "no space", 0, "", ""},
+    {"profile a\n", 1, "", "", 0, "", ""},
+    {"made up\n\n\nprofile", 1, "", "1 of 1 recorders on this node left no profile", 0, "", ""},
+    {"period 4096\nprofile /a\n", 1, "/a", "", 4096, "", ""},
+    {"unrated by time\nprofile /a\nperiod 0\nfailed no space\n", 2, "/a", "no space", 0, "by time", ""},
+    {"unsampled perf: no\nprofile /a\nunsampled too short\nprofile /a\n", 2, "/a", "", 0, "", "perf: no"},
+    {"unsampled too short\nprofile /a\nprofile /a\n", 2, "/a", "", 0, "", ""},
+    {"period x\nprofile /a\n", 1, "/a", "", 0, "", ""},
+    {"guided phases=1\nprofile /a\n", 1, "/a", "", 0, "", ""},
+    {"guided phases=1\n", 1, "", "1 of 1 recorders on this node left no profile", 0, "", ""},
 };
 
 static void test_what_guidance_online_has_left(void **state)
@@ -147,6 +149,7 @@ static void test_how_it_went(void **state)
         assert_string_equal(profiled.why, ends[i].why);
         assert_int_equal(profiled.period, ends[i].period);
         assert_string_equal(profiled.unrated, ends[i].unrated);
+        assert_string_equal(profiled.unsampled, ends[i].unsampled);
         assert_int_equal(hm_fields_check(hm_profiled_table, &profiled, NULL), 0);
     }
 }
