@@ -9,4 +9,7 @@ def show(folder, *words, **options):
 
 
 def no_record(job):
-    return f"no record of job {job} that you may read: a job gets its record at the end of its epilog"
+    when = (
+        "a job with --hybrid-mem gets one at the end of its epilog, and one without it where the site records all jobs"
+    )
+    return f"no record of job {job} that you may read: {when}"

@@ -221,6 +221,7 @@ def test_the_newest_profile_of_the_build_is_taken(probe, profile, home, folder, 
     shared = tmp_path / "shared"
     none = guide(probe, home, "--shared", shared, status=125)
     assert "there is no profile of the build " in none.stderr and none.stdout == ""
+    assert none.stderr.endswith("; a job of --hybrid-mem=profile makes one\n")
     of_site = put(shared / folder.name, profile, "site.json", 900)
     words = ("--shared", shared, "--print")
     assert guide(probe, home, *words).stdout.splitlines()[0] == f"profile {of_site}"

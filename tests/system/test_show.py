@@ -14,7 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 from makerecords import record, write
 
 RECORD_GROUP = 990  # a group that owns no other file
-NO_RECORD = "hybridmem show: no record of job {} that you may read: a job gets its record at the end of its epilog\n"
+NO_RECORD = (
+    "hybridmem show: no record of job {} that you may read: a job with --hybrid-mem gets one at the end of its epilog, "
+    "and one without it where the site records all jobs\n"
+)
 ALICE, BOB, CAROL = 1001, 1002, 1003
 
 

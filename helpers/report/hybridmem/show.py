@@ -126,7 +126,8 @@ def why_none(options, folder):
     period = " of this period" if options.since or options.until else ""
     where = f" in {options.history}" if options.history else ""
     return records.NoSuchJob(
-        f"no record of job {job}{where}{period} that you may read: a job gets its record at the end of its epilog"
+        f"no record of job {job}{where}{period} that you may read: a job with --hybrid-mem gets one at the end of its "
+        "epilog, and one without it where the site records all jobs"
     )
 
 

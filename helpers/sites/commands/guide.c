@@ -133,7 +133,8 @@ static bool find_in_stores(struct work *work, const char *shared, const char *in
     return work->options.takes_stale && shared[0] && find_by_name(work, shared, input) == 0;
 }
 
-/* Looks for a profile of another build of the program, told by its name. Without --stale, the text then names it. */
+/* Looks for a profile of another build of the program, told by its name. Without --stale, the text then names it; where
+ * there is none, it says what makes one. */
 static int find_other_build(struct work *work, const char *shared, struct hm_error *error)
 {
     const struct hm_error before = *error;
@@ -146,6 +147,8 @@ static int find_other_build(struct work *work, const char *shared, struct hm_err
     if (is_found)
         hm_fail(error, ENOENT, "%s; %.300s is of another build of it: make a new profile", before.text,
                 work->options.found);
+    else
+        hm_fail(error, ENOENT, "%s; a job of --hybrid-mem=profile makes one", before.text);
     return -1;
 }
 
