@@ -19,6 +19,8 @@ GET_DISK_BYTES = 8 << 30  # sparse
 WELCOME = """
 This is node n1 of the cluster "testbed". Leave with: exit (or Ctrl-A x, which pulls the plug).
 Users: alice, bob, carol (su - alice). Partitions: main, whole. Logs: /var/log/slurm.
+Linux before 6.15 refuses --hybrid-mem=fsdax (site-docs/security.md says why) until root says:
+    echo 'fsdax_trust = yes' >> /etc/hybridmem/hybridmem.conf
 
 """
 
@@ -42,6 +44,7 @@ def _words(items):
 def _settings(options):
     """Return the settings for testbed-init, as shell assignments."""
     shape = machine.SHAPES[options.shape]
+    terminal = shutil.get_terminal_size()
     settings = {
         "mode": options.command,
         "script_timeout": options.timeout,
@@ -52,6 +55,8 @@ def _settings(options):
         "nodes": options.nodes,
         "node_memory": machine.NODE_MIB,
         "TERM": os.environ.get("TERM", "linux"),
+        "columns": terminal.columns,
+        "lines": terminal.lines,
     }
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in settings.items())
 
