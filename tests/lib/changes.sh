@@ -47,7 +47,7 @@ tests/system/test_reset*            lint reset
 tests/system/accounting.py           lint accounting cluster
 tests/system/test_accounting*|tests/system/test_collect* lint accounting
 tests/system/test_meter*            lint meter
-tests/system/test_mbi*|tests/system/programs/sites/* lint system meter
+tests/system/test_mbi*|tests/system/mbicounters.py|tests/system/programs/sites/* lint system meter
 tests/system/test_modes*            lint modes
 tests/system/modes.py               lint modes system slurm26
 tests/system/test_*                 lint system slurm26

@@ -5,21 +5,19 @@ for the node's counters below the meter's own interface: as the helper program t
 import contextlib
 import json
 import re
-import shutil
 from pathlib import Path
 
 import migration
 import pytest
 import slurm
 from claims import claim
+from mbicounters import by_meter, counters, tiers_have_kinds
 from test_sites import give_accesses
 
 PROGRAMS = Path(__file__).parent / "programs" / "sites"
-PAPI = Path("/usr/libexec/hybridmem/hybridmem-papi")  # which the guest's build does not have
 HUGE = 2 * slurm.MIB
 SITES = 20
 OPTIONS = "--partition=whole --exclusive --hybrid-mem=profile,method=mbi,plan=plan"
-KINDS = 'tier "fast" { kind = dram }\ntier "slow" { kind = cxl }\n'
 # Counts a line more at each reading: what it says means nothing
 ANY_COUNTS = """#!/bin/bash
 echo papi 1 7.1.0
@@ -32,26 +30,12 @@ while read -r _; do echo read 1 $((++i)) $i; done
 
 @pytest.fixture
 def folder():
-    """alice's, with the program. The counters tell kinds of memory apart, which the guest's firmware does not."""
+    """alice's, with the program."""
     made = slurm.folder_of("alice")
-    text = slurm.CONFIG.read_text()
-    slurm.put(text + KINDS, slurm.CONFIG)
-    slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -o {made}/known {PROGRAMS}/known.c", user="alice")
-    yield made
-    slurm.run("scancel --user=alice")
-    slurm.put(text, slurm.CONFIG)
-
-
-@contextlib.contextmanager
-def counters(program):
-    """Has this program in the place of hybridmem-papi."""
-    assert not PAPI.exists()
-    shutil.copy(program, PAPI)
-    PAPI.chmod(0o755)
-    try:
-        yield
-    finally:
-        PAPI.unlink()
+    with tiers_have_kinds():
+        slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -o {made}/known {PROGRAMS}/known.c", user="alice")
+        yield made
+        slurm.run("scancel --user=alice")
 
 
 def status_of(plan):
@@ -60,8 +44,7 @@ def status_of(plan):
 
 def test_a_job_array_runs_the_plan_and_only_what_failed_again(folder):
     """That of the plan, and one of the user's own, whose script starts the program."""
-    stand_in, plan, flag = folder / "papi", folder / "plan", folder / "fail"
-    stand_in.write_text(ANY_COUNTS)
+    plan, flag = folder / "plan", folder / "fail"
     slurm.run(f"hybridmem profile mbi plan -o plan --repeat 1 -- {folder}/known 1 {flag}", user="alice", cwd=folder)
     own = (OPTIONS, "-o out-%a", f"--wrap 'srun -n2 ./known 1 {flag}'")
 
@@ -69,7 +52,7 @@ def test_a_job_array_runs_the_plan_and_only_what_failed_again(folder):
         done = slurm.run(f"sbatch --parsable --array={array} {' '.join(words)}", user="alice", cwd=folder)
         return int(done.stdout)
 
-    with counters(stand_in):
+    with counters(ANY_COUNTS):
         submit("0", f"{plan}/job.sh")
         slurm.wait_for(lambda: status_of(plan)["done"] == 1, "the first run")
         flag.touch()
@@ -138,14 +121,12 @@ def full(node, folder):
 
 def test_what_found_no_room_in_its_tier_is_no_figure(folder):
     """The kernel puts memory of the sites into the fast tier then, and the slow one has none of its traffic."""
-    stand_in = folder / "papi"
-    stand_in.write_text(ANY_COUNTS)
     slurm.run(f"hybridmem profile mbi plan -o plan --repeat 1 --alone 100% -- ./known {SITES}", cwd=folder)
-    with counters(stand_in), full(2, folder / "full2"), full(3, folder / "full3"):
+    with counters(ANY_COUNTS), full(2, folder / "full2"), full(3, folder / "full3"):
         done = slurm.run("hybridmem profile mbi run plan 2", cwd=folder, check=False)
     assert done.returncode == 1 and "hybridmem profile mbi run: a tier was full: " in done.stderr
     assert json.loads((folder / "plan" / "run-2.json").read_text())["read_bytes"] is None
-    with counters(stand_in):
+    with counters(ANY_COUNTS):
         slurm.run("hybridmem profile mbi run plan 2", cwd=folder)
 
 
@@ -155,19 +136,12 @@ def truth_of(said):
     return {size: (size * fetched, size * written) for size, fetched, written in lines}
 
 
-def metered_papi(folder):
-    """The program that tells what the tier meter has counted."""
-    stand_in, ranges = folder / "papi", slurm.run("meter-mark --ranges").stdout.strip()
-    stand_in.write_text((PROGRAMS / "meterpapi.py").read_text().replace('"RANGES"', f'"{ranges}"'))
-    return stand_in
-
-
 @pytest.mark.meter
 def test_each_site_has_its_share_of_the_traffic(folder):
     said = slurm.run(f"hybridmem profile mbi plan -o plan --repeat 1 -- ./known {SITES}", cwd=folder).stdout
     truth = truth_of(said)
     assert f"{SITES + 2} runs: {SITES} sites in {SITES} groups" in said
-    with counters(metered_papi(folder)):
+    with counters(by_meter()):
         slurm.run("hybridmem profile mbi run plan", cwd=folder, timeout=2000)
     slurm.run("hybridmem profile mbi merge -o app.json plan", cwd=folder)
     profile = json.loads((folder / "app.json").read_text())
@@ -202,7 +176,7 @@ def test_the_share_that_a_guided_job_has_seen(folder):
     script = "until [ -e {} ]; do sleep 0.2; done"
     script = f"{script.format(go)}\nsrun -n1 {folder}/known {SITES}\ntouch {done}\n{script.format(end)}"
     words = ("--partition=whole", "--exclusive", f"--hybrid-mem=guided,profile={made},fast={ROOM}M,packer=knapsack")
-    with slurm.configured(slurm.CONFIG.read_text() + "meter_programs = papi\n"), counters(metered_papi(folder)):
+    with slurm.configured(slurm.CONFIG.read_text() + "meter_programs = papi\n"), counters(by_meter()):
         job_id = slurm.sbatch("alice", script, *words)
         slurm.wait_for(lambda: readings_of_papi() >= READINGS, "readings of the counters")
         slurm.run("meter-mark guided.start")
