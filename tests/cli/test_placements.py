@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests what tests/bench/guidance computes of a recorded run, on one that was made up: a rank with two allocations."""
 
+import json
 import struct
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "meter"))
+import guidanceprofiles
 import placements
 
 PID, BASE = 7, 0x7F0000000000
@@ -158,3 +160,30 @@ def test_interleaving_has_half_of_the_pages_until_the_room_is_full(run):
 
 def test_the_hottest_pages_are_the_bound(run):
     assert run.best_pages(2 * placements.PAGE) == pytest.approx(40 / 94)
+
+
+def test_profiles_that_are_computed_have_the_lines(run, tmp_path):
+    """As bandwidth isolation has them, nothing is told of a site's slices."""
+    slices = {"step_bytes": 2 * placements.PAGE, "extent_bytes": 4 * placements.PAGE, "accesses": [7, 0]}
+    sites = [{"id": HOT, "class_bytes": None, "slices": slices}, {"id": COLD, "class_bytes": None, "slices": None}]
+    sampled, exact, isolated = (tmp_path / name for name in ("sampled", "exact", "isolated"))
+    sampled.write_text(json.dumps({"sites": sites, "sampling": {"source": "clock"}}))
+    guidanceprofiles.write_exact(run, sampled, exact)
+    guidanceprofiles.write_mbi(exact, isolated)
+    profile, of_mbi = json.loads(exact.read_text()), json.loads(isolated.read_text())
+    assert [(site["accesses"], site["samples"]) for site in profile["sites"]] == [(80, 80), (8, 8)]
+    assert profile["sites"][0]["slices"]["accesses"] == [40, 40]
+    assert profile["sampling"] == {"source": "clock", "samples": 94, "elsewhere": 0, "lost": 0}
+    assert [(site["accesses"], site["samples"]) for site in of_mbi["sites"]] == [(80, None), (8, None)]
+    assert of_mbi["sampling"] == profile["sampling"] | {"source": "mbi", "samples": None}
+
+
+def test_what_was_measured_of_size_classes_is_of_no_site(tmp_path):
+    counts = {"reads": 4, "writes": 1, "accesses": 5}
+    sites = [{"class_bytes": 64, **counts}, {"class_bytes": 32, "accesses": None}, {"class_bytes": None, **counts}]
+    measured, placed = tmp_path / "measured", tmp_path / "placed"
+    measured.write_text(json.dumps({"sites": sites, "sampling": {"elsewhere": 2}}))
+    guidanceprofiles.write_without_classes(measured, placed)
+    profile = json.loads(placed.read_text())
+    assert [site["accesses"] for site in profile["sites"]] == [None, None, 5]
+    assert profile["sampling"]["elsewhere"] == 7

@@ -102,11 +102,12 @@ def copied(name):
 ELK_STOP = 8
 
 
-def elk_prepare(folder, _units):
+def elk_prepare(folder, units):
     """Elk reads and writes files of fixed names: each rank has a folder."""
+    text = (PROGRAMS / "elk.in").read_text().replace("UNITS", str(units))
     for rank in range(migration.RANKS):
         (folder / f"rank.{rank}").mkdir()
-        (folder / f"rank.{rank}/elk.in").write_text((PROGRAMS / "elk.in").read_text().replace("LENGTH", f"3.8{rank}"))
+        (folder / f"rank.{rank}/elk.in").write_text(text.replace("LENGTH", f"3.8{rank}"))
 
 
 def elk_energies(folder, rank):
@@ -238,7 +239,7 @@ PROGRAM = {
         footprint_mib=87,
         warm=6,
         stop=ELK_STOP,
-        units=0,
+        units=60,
         prepare=elk_prepare,
         load=read_files("elk-lapw"),
         command="cd rank.$SLURM_PROCID; OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive elk-lapw > out",

@@ -38,9 +38,6 @@ import tiering
 
 EVERY = 1  # seconds of the guest between two looks
 LARGEST = 1 << 30  # bytes of a mapping; larger ones are addresses that are kept free
-# Units of the slowest rank at the last look, where fewer than all show what a program does again and again. The first
-# look is at the beginning, as the profile is of the whole run, too.
-LAST = {"lammps": 45, "sqlite": 16, "minimap2": 12, "igraph": 8, "scipy": 5}
 TRACING = Path("/run/hm-tracing")
 BUFFER_KB = 24000  # of each CPU
 
@@ -126,12 +123,9 @@ def record(program, folder):
     """Runs the program under `hybridmem sites run`, with looks from its beginning on. Leaves its profile for
     siteprofile.guide(), too."""
     (folder / "tables").mkdir(parents=True)
-    last = LAST.get(folder.name, program.stop)
+    last = siteprofile.LAST.get(folder.name, program.stop)
     ranks = tiering.Ranks(program, siteprofile.RECORDER)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(migration.written({siteprofile.PARANOID: 2, "/proc/sys/kernel/numa_balancing": 0}))
-        stack.callback(migration.write, migration.THP, re.search(r"\[(\w+)\]", migration.THP.read_text())[1])
-        migration.write(migration.THP, "never")
+    with siteprofile.still_pages():
         ranks.start("off")
         with traced_faults(folder / "faults"):
             ranks.go()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles real programs (codes.py) by allocation site, and has them guided, for contenders.py."""
 
+import contextlib
 import json
 import re
 import shutil
@@ -10,6 +11,9 @@ import slurm
 
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"  # 2: users sample their own programs
 PATIENCE = 6000  # seconds of the guest
+# Units of a rank at the end of a recorded run, where fewer than all show what a program does again and again. It is
+# recorded from its beginning on, as a profile is of a whole run, too.
+LAST = {"lammps": 45, "sqlite": 16, "minimap2": 12, "igraph": 8, "scipy": 5}
 RECORDER = "hybridmem sites run -o $HOME/profile.$SLURM_PROCID.json --"
 
 
@@ -23,6 +27,21 @@ def started(program, starter):
     """The command of a rank, with its program started by other words."""
     assert f"{program.name} " in program.command
     return program.command.replace(f"{program.name} ", f"{starter} {program.name} ", 1)
+
+
+def replaced(program, words):
+    """The command of a rank, with other words in place of its program and the program's arguments."""
+    return re.sub(rf"\b{program.name} [^<>]*", f"{words} ", program.command, count=1)
+
+
+@contextlib.contextmanager
+def still_pages():
+    """For a while the kernel gives small pages, which it does not move by itself, and users sample their programs."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(migration.written({PARANOID: 2, "/proc/sys/kernel/numa_balancing": 0}))
+        stack.callback(migration.write, migration.THP, re.search(r"\[(\w+)\]", migration.THP.read_text())[1])
+        migration.write(migration.THP, "never")
+        yield
 
 
 def wait(ranks, units, what, every=5):
