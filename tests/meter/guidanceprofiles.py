@@ -13,9 +13,11 @@ sys.path.insert(0, str(TOP / "tests/testbed"))
 from hostside import image  # noqa: E402
 
 MBI = "mbi without error"
-KINDS = ("guest", "processor", "mbi", "exact", MBI)
+KINDS = ("guest", "processor", "mbi", "exact", MBI, "stale")
+OTHER_INPUT = ("lammps", "hpcc", "elk", "sqlite")  # as in tests/system/otherinputs.py
 # Programs that can be run by `mbi`, as they end by themselves when they have done what they are told
 ISOLATED = ("lammps", "hpcc", "elk", "sqlite", "igraph", "scipy")
+NATIVELY = {"processor": [], "stale": ["other"]}  # more words for tests/lib/guidance-natively
 
 
 def path_of(kind, name, given):
@@ -53,11 +55,11 @@ def isolate(names, given):
     return run_guest(given, "mbi.json", *words)
 
 
-def profile_here(name, given):
+def profile_here(kind, name, given):
     """Profile a program on this machine's own processor; return the command's exit status."""
     release = image.release_of_slurm(given.slurm)
-    command = [TOP / "tests/testbed/root", "--codes", "--output", path_of("processor", name, given).parent, release]
-    command += ["/opt/hybridmem/tests/lib/guidance-natively", name, str(given.runs)]
+    command = [TOP / "tests/testbed/root", "--codes", "--output", path_of(kind, name, given).parent, release]
+    command += ["/opt/hybridmem/tests/lib/guidance-natively", name, str(given.runs), *NATIVELY[kind]]
     return subprocess.run(command, check=False).returncode
 
 
@@ -66,9 +68,10 @@ def make(given):
     for kind, names, how in (("guest", given.program, record), ("mbi", given.mbi, isolate)):
         if names := wanted(kind, names, given):
             yield f"the guest's script for {kind}", how(names, given)
-    for name in wanted("processor", given.program, given):
-        if given.runs:
-            yield f"{name}: its profile on this processor", profile_here(name, given)
+    for kind in NATIVELY:
+        for name in wanted(kind, given.program, given):
+            if given.runs and (kind == "processor" or name in OTHER_INPUT):
+                yield f"{name}: its profile {kind}", profile_here(kind, name, given)
 
 
 def write_exact(run, sampled, path):

@@ -49,8 +49,9 @@ SQLITE_ROWS = 24000
 SQLITE_LOOKUPS = 2000
 
 
-def sqlite_prepare(folder, units):
-    """A table in memory. Batches look up and update rows, 95 % of them in a tenth of the table."""
+def sqlite_prepare(folder, units, hot=SQLITE_ROWS // 2, elsewhere=20):
+    """A table in memory. Batches look up and update rows. All but one of `elsewhere` are in the tenth of the table from
+    the row `hot` on."""
     for rank in range(migration.RANKS):
         lines = [
             "pragma journal_mode = off;",
@@ -62,7 +63,7 @@ def sqlite_prepare(folder, units):
             keys = (
                 f"with recursive q(i, x) as (select 1, {unit * 7919 + rank * 104729} union all"
                 f" select i + 1, (x * 1103515245 + 12345) & 2147483647 from q where i < {SQLITE_LOOKUPS}),"
-                f" k(id) as (select case when (x >> 8) % 20 then {SQLITE_ROWS // 2} + (x >> 12) % {SQLITE_ROWS // 10}"
+                f" k(id) as (select case when (x >> 8) % {elsewhere} then {hot} + (x >> 12) % {SQLITE_ROWS // 10}"
                 f" else (x >> 12) % {SQLITE_ROWS} end from q)"
             )
             lines.append(f"{keys} select sum(n + length(substr(v, 900, 10))) from t join k using (id);")
@@ -94,20 +95,20 @@ def numbered_result(stop):
     return lambda folder, rank: next((line for line in lines_of(folder, rank) if line.startswith(f"{stop} ")), "")
 
 
-def copied(name):
-    """Copies a file of PROGRAMS."""
-    return lambda folder, _units: (folder / name).write_text((PROGRAMS / name).read_text())
+def copied(name, to=None):
+    """Copies a file of PROGRAMS, under its own name or another one."""
+    return lambda folder, _units: (folder / (to or name)).write_text((PROGRAMS / name).read_text())
 
 
 ELK_STOP = 8
 
 
-def elk_prepare(folder, units):
-    """Elk reads and writes files of fixed names: each rank has a folder."""
-    text = (PROGRAMS / "elk.in").read_text().replace("UNITS", str(units))
+def elk_prepare(folder, units, atom="Al", length="3.8"):
+    """A crystal of one atom in a cell. Elk reads and writes files of fixed names: each rank has a folder."""
+    text = (PROGRAMS / "elk.in").read_text().replace("UNITS", str(units)).replace("ATOM", atom)
     for rank in range(migration.RANKS):
         (folder / f"rank.{rank}").mkdir()
-        (folder / f"rank.{rank}/elk.in").write_text(text.replace("LENGTH", f"3.8{rank}"))
+        (folder / f"rank.{rank}/elk.in").write_text(text.replace("LENGTH", f"{length}{rank}"))
 
 
 def elk_energies(folder, rank):
@@ -172,12 +173,12 @@ HPCC_EXAMPLE, HPCC_STOP = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt"), 36
 HPCC_PACKED = HPCC_EXAMPLE.with_suffix(".txt.gz")
 
 
-def hpcc_prepare(folder, _units):
+def hpcc_prepare(folder, _units, rows=1200):
     """Debian's example, with a smaller matrix, on one process: HPC Challenge reads and writes files of fixed names, so
     each rank has a folder."""
     data = HPCC_EXAMPLE.read_bytes() if HPCC_EXAMPLE.exists() else gzip.decompress(HPCC_PACKED.read_bytes())
     lines = data.decode().splitlines()
-    for number, value in ((6, 1200), (11, 1), (12, 1)):
+    for number, value in ((6, rows), (11, 1), (12, 1)):
         lines[number - 1] = f"{value} {lines[number - 1]}"
     for rank in range(migration.RANKS):
         (folder / f"rank.{rank}").mkdir()

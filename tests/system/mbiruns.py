@@ -66,7 +66,7 @@ class Rank:
 def profile(name, alone, folder):
     program = codes.PROGRAM[name]
     rank = Rank(name, program._replace(units=UNITS.get(name, program.stop)))
-    with siteprofile.still_pages(), mbicounters.slow_is_cxl(), mbicounters.counters(mbicounters.by_meter()):
+    with siteprofile.still_pages(), mbicounters.tiers_have_kinds(), mbicounters.counters(mbicounters.by_meter()):
         runs = rank.make_plan(alone)
         print(f"== {name}: {runs} runs", flush=True)
         for number in range(runs):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles a rank of a real program (codes.py) on this machine's own processor, for tests/bench/guidance.
 
-    python3 ownprofile.py OUTPUT PROGRAM RUNS
+    python3 ownprofile.py OUTPUT PROGRAM RUNS [other]
 
-Here an instruction that waits for memory takes longer, so that the clock's samples tell what the caches miss. In the
-emulated guest all instructions take the same time. A run is short, so OUTPUT gets the merged profile of several.
+With `other`, the program has another input (otherinputs.py). Here an instruction that waits for memory takes longer, so
+that the clock's samples tell what the caches miss. In the emulated guest all instructions take the same time. A run is
+short, so OUTPUT gets the merged profile of several.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import codes
 import migration
+import otherinputs
 import siteprofile
 
 EVERY = 0.01  # seconds between two looks at the program's progress
@@ -55,10 +57,11 @@ def profile(program, path):
 
 def main():
     output, name, runs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    program = (otherinputs if "other" in sys.argv[4:] else codes).PROGRAM[name]
     with tempfile.TemporaryDirectory() as folder:
         parts = [Path(folder) / f"{number}.json" for number in range(runs)]
         for part in parts:
-            profile(codes.PROGRAM[name], part)
+            profile(program, part)
         subprocess.run(["hybridmem", "sites", "merge", "-o", output, *parts], check=True)
 
 
