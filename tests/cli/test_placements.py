@@ -163,16 +163,17 @@ def test_the_hottest_pages_are_the_bound(run):
 
 
 def test_profiles_that_are_computed_have_the_lines(run, tmp_path):
-    """As bandwidth isolation has them, nothing is told of a site's slices."""
-    slices = {"step_bytes": 2 * placements.PAGE, "extent_bytes": 4 * placements.PAGE, "accesses": [7, 0]}
+    """As bandwidth isolation has them, a site's slices are those of the samples."""
+    slices = {"step_bytes": 2 * placements.PAGE, "extent_bytes": 4 * placements.PAGE, "accesses": [7, 0], "samples": 7}
     sites = [{"id": HOT, "class_bytes": None, "slices": slices}, {"id": COLD, "class_bytes": None, "slices": None}]
     sampled, exact, isolated = (tmp_path / name for name in ("sampled", "exact", "isolated"))
     sampled.write_text(json.dumps({"sites": sites, "sampling": {"source": "clock"}}))
     guidanceprofiles.write_exact(run, sampled, exact)
-    guidanceprofiles.write_mbi(exact, isolated)
+    guidanceprofiles.write_mbi(exact, sampled, isolated)
     profile, of_mbi = json.loads(exact.read_text()), json.loads(isolated.read_text())
     assert [(site["accesses"], site["samples"]) for site in profile["sites"]] == [(80, 80), (8, 8)]
-    assert profile["sites"][0]["slices"]["accesses"] == [40, 40]
+    assert profile["sites"][0]["slices"] == slices | {"accesses": [40, 40], "samples": 80}
+    assert of_mbi["sites"][0]["slices"] == slices
     assert profile["sampling"] == {"source": "clock", "samples": 94, "elsewhere": 0, "lost": 0}
     assert [(site["accesses"], site["samples"]) for site in of_mbi["sites"]] == [(80, None), (8, None)]
     assert of_mbi["sampling"] == profile["sampling"] | {"source": "mbi", "samples": None}

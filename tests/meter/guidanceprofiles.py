@@ -83,18 +83,18 @@ def write_exact(run, sampled, path):
             site.update(reads=count, writes=0, accesses=count, samples=count, confidence=None)
             if site["slices"]:
                 step, known = site["slices"]["step_bytes"] or 0, site["slices"]["accesses"]
-                site["slices"]["accesses"] = run.by_slice(site["id"], step, len(known))
+                site["slices"].update(accesses=run.by_slice(site["id"], step, len(known)), samples=count)
     profile["sampling"].update(samples=run.total, elsewhere=max(0, run.total - sum(lines.values())), lost=0)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(profile))
 
 
-def write_mbi(exact, path):
+def write_mbi(exact, sampled, path):
     """What bandwidth isolation would measure of the same run without error, and with each site alone: the lines of the
-    site, and nothing of its parts. Without samples, packers take a site's accesses as spread evenly."""
+    site. Of its parts there are the samples alone, as `hybridmem profile mbi merge` keeps them."""
     profile = json.loads(exact.read_text())
-    for site in profile["sites"]:
-        site["samples"] = None
+    for site, known in zip(profile["sites"], json.loads(sampled.read_text())["sites"], strict=True):
+        site.update(samples=None, slices=known["slices"])
     profile["sampling"].update(source="mbi", samples=None)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(profile))
@@ -115,7 +115,7 @@ def of_run(name, run, given):
     """The profiles of a program by their kinds, with those that are computed of its recorded run."""
     paths = {kind: path_of(kind, name, given) for kind in KINDS}
     write_exact(run, paths["guest"], paths["exact"])
-    write_mbi(paths["exact"], paths[MBI])
+    write_mbi(paths["exact"], paths["guest"], paths[MBI])
     if paths["mbi"].exists():
         paths["mbi"] = paths["mbi"].with_name("sites.json")
         write_without_classes(path_of("mbi", name, given), paths["mbi"])

@@ -153,7 +153,7 @@ static void divide(struct pieces *pieces, const struct hm_guide_packing *packing
     const struct hm_profile_site *site = &packing->profile->site[at];
     double share[HM_SLICES], sum = 0;
     uint32_t touched = site->slices.step_bytes == 0 ? hm_profile_touched(site) : HM_SLICES_ALL;
-    hm_slices_expect(&site->slices, site->samples, share);
+    hm_slices_expect(&site->slices, share);
     for (int slice = 0; slice < hm_slices_count(&site->slices); slice++)
         sum += touched >> slice & 1 ? share[slice] : 0;
     for (int slice = 0; slice < hm_slices_count(&site->slices); slice++)

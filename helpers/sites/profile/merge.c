@@ -98,6 +98,7 @@ static struct hm_profile_site *make_site(struct hm_profile *into, const struct h
     memset(made->series, 0, sizeof(made->series));
     made->resident = (struct hm_profile_resident){.is_known = from->resident.is_known, .slices = from->resident.slices};
     memset(made->slices.accesses, 0, sizeof(made->slices.accesses));
+    made->slices.samples = 0;
     made->lifetime_s = NAN;
     made->samples = none;
     made->reads = made->writes = isnan(from->reads) ? NAN : 0;
@@ -135,6 +136,7 @@ static void add_slices(struct hm_profile_site *to, const struct hm_profile_site 
         to->slices = from->slices;
     for (int i = 0; i < HM_SLICES; i++)
         to->slices.accesses[i] = fmin(to->slices.accesses[i], (double)HM_PROFILE_MOST);
+    to->slices.samples = fmin(to->slices.samples, (double)HM_PROFILE_MOST);
 }
 
 /* From the earliest to the latest; what one run does not know is not known of both. */

@@ -62,12 +62,12 @@ static void partition(struct prefix *prefix, int n)
     }
 }
 
-static void count(const struct hm_slices *slices, double samples, int n, struct prefix prefix[HM_SLICES + 1])
+static void count(const struct hm_slices *slices, int n, struct prefix prefix[HM_SLICES + 1])
 {
     double all = 0;
     for (int i = 0; i < n; i++)
         all += slices->accesses[i];
-    double unit = all > 0 && samples > 0 ? samples / all : 0;
+    double unit = all > 0 ? slices->samples / all : 0;
     prefix[0] = (struct prefix){.samples = 0};
     for (int i = 0; i < n; i++) {
         prefix[i + 1].samples = prefix[i].samples + slices->accesses[i] * unit;
@@ -75,12 +75,12 @@ static void count(const struct hm_slices *slices, double samples, int n, struct 
     }
 }
 
-void hm_slices_expect(const struct hm_slices *slices, double samples, double share[HM_SLICES])
+void hm_slices_expect(const struct hm_slices *slices, double share[HM_SLICES])
 {
     struct prefix prefix[HM_SLICES + 1];
     int n = hm_slices_count(slices);
     double sum = 0;
-    count(slices, samples, n, prefix);
+    count(slices, n, prefix);
     partition(prefix, n);
     for (int end = n, begin; end > 0; end = begin) {
         begin = prefix[end].begins;
@@ -123,6 +123,7 @@ void hm_slices_add(struct hm_slices *into, const struct hm_slices *from)
         return;
     }
     into->extent_bytes = hm_most(into->extent_bytes, other.extent_bytes);
+    into->samples += other.samples;
     for (int i = 0; i < HM_SLICES; i++)
         into->accesses[i] += other.accesses[i];
 }

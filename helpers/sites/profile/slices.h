@@ -23,6 +23,7 @@ struct hm_slices {
     uint64_t step_bytes;        /* of a slice, where allocations are in their order; 0: each has slices of its own */
     uint64_t extent_bytes;      /* that a process has allocated in this order; the last slice may be a part of one */
     double accesses[HM_SLICES]; /* that were sampled there */
+    double samples;             /* of the site, of which these accesses are */
 };
 
 /* How many slices the site's memory is in; 0: it is not known. */
@@ -45,13 +46,12 @@ static inline int hm_slices_of_block(uint64_t block_bytes, uint64_t before, uint
 }
 
 /*
- * The share of the site's accesses that each slice is expected to have, where `samples` were taken of it. Few samples
- * differ by chance. So slices that follow each other have one rate, but where the samples tell more than one: the
- * partition is the most likely one, with a penalty for each part by which chance alone makes one in 5 % of the sites
+ * The share of the site's accesses that each slice is expected to have. Few samples differ by chance. So slices that
+ * follow each other have one rate, but where the samples tell more than one: the partition is the most likely one, with a penalty for each part by which chance alone makes one in 5 % of the sites
  * (Bayesian blocks: Scargle et al., The Astrophysical Journal 764, 2013, sections 2.4 and 3). Without samples, the
  * shares of the bytes.
  */
-void hm_slices_expect(const struct hm_slices *slices, double samples, double share[HM_SLICES]);
+void hm_slices_expect(const struct hm_slices *slices, double share[HM_SLICES]);
 
 /* Makes slices of an order twice as large, until `bytes` are within them. */
 void hm_slices_widen(struct hm_slices *slices, uint64_t bytes);

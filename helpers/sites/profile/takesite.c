@@ -128,7 +128,8 @@ static int count_slices(struct hm_taker *taker, const json_t *from, struct hm_sl
     return hm_slices_count(slices);
 }
 
-/* Profiles of before there were slices do not have the member. */
+/* Profiles of before there were slices do not have the member; those of before it was noted, no samples in it, which
+ * are the site's then: NaN. */
 static void take_slices(struct hm_taker *taker, const json_t *from, struct hm_slices *slices)
 {
     const json_t *given = json_object_get(from, "slices"), *accesses = json_object_get(given, "accesses");
@@ -142,6 +143,7 @@ static void take_slices(struct hm_taker *taker, const json_t *from, struct hm_sl
         slices->is_known =
             json_is_number(value) && slices->accesses[i] >= 0 && slices->accesses[i] <= (double)HM_PROFILE_MOST;
     }
+    slices->samples = json_object_get(given, "samples") ? hm_take_real(taker, given, "samples") : NAN;
     if (!slices->is_known)
         hm_take_fail(taker, "slices", "accesses of at most 32 slices, of step_bytes each up to extent_bytes, or null");
 }
@@ -176,4 +178,6 @@ void hm_profile_take_site(struct hm_taker *taker, const json_t *from, struct hm_
     site->reads = hm_take_real_or_null(taker, from, "reads");
     site->writes = hm_take_real_or_null(taker, from, "writes");
     site->samples = hm_take_real_or_null(taker, from, "samples");
+    if (isnan(site->slices.samples))
+        site->slices.samples = fmax(site->samples, 0); /* none, where that is not known either */
 }

@@ -85,9 +85,10 @@ static json_t *slices_of(const struct hm_profile_site *site)
     json_t *accesses = json_array();
     for (int i = 0; i < n; i++)
         json_array_append_new(accesses, hm_figures_real(slices->accesses[i]));
-    return json_pack("{s:o, s:o, s:o}", "step_bytes", slices->step_bytes ? count_of(slices->step_bytes) : json_null(),
-                     "extent_bytes", slices->step_bytes ? count_of(slices->extent_bytes) : json_null(), "accesses",
-                     hm_figures_whole(accesses, (size_t)n));
+    return json_pack("{s:o, s:o, s:o, s:f}", "step_bytes",
+                     slices->step_bytes ? count_of(slices->step_bytes) : json_null(), "extent_bytes",
+                     slices->step_bytes ? count_of(slices->extent_bytes) : json_null(), "accesses",
+                     hm_figures_whole(accesses, (size_t)n), "samples", slices->samples);
 }
 
 static json_t *confidence_of(const struct hm_profile *profile, const struct hm_profile_site *site)

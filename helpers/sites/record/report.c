@@ -85,6 +85,7 @@ static struct hm_slices slices_of(const struct hm_watch *watch, int at)
     slices.is_known = watch->table->entry[at].is_resized == 0 &&
                       (large > ordered || is_in_order(&watch->table->entry[at])) &&
                       fmax(large, ordered) > (large + ordered) * LEAST_OF_KIND;
+    slices.samples = heat->samples;
     return slices.is_known ? slices : (struct hm_slices){.is_known = false};
 }
 

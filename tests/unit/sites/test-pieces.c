@@ -24,7 +24,7 @@ static void test_sites_are_divided(void **state)
     struct hm_error error = {""};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        site[i].samples = site[i].reads;
+        site[i].slices.samples = site[i].reads;
         site[i].slices.is_known = true;
         for (int slice = 0; slice < 24; slice++)
             site[i].slices.accesses[slice] = i > 0 ? 12.5 : slice == 5 || slice == 6 ? 400 : 100.0 / 22;
@@ -65,11 +65,11 @@ static void test_what_is_not_touched_takes_no_room(void **state)
     struct hm_error error = {""};
     (void)state;
     site[0].resident = (struct hm_profile_resident){.is_known = true, .peak_bytes = 5 * MIB, .slices = 0x70};
-    site[0].samples = 900;
     choice.has_arenas = true;
     choice.capacity_bytes = 14 * MIB;
     for (int is_divided = 0; is_divided < 2; is_divided++) {
-        site[0].slices = (struct hm_slices){.is_known = is_divided > 0, .accesses = {[4] = 300, [5] = 300, [6] = 300}};
+        site[0].slices = (struct hm_slices){
+            .is_known = is_divided > 0, .accesses = {[4] = 300, [5] = 300, [6] = 300}, .samples = 900};
         for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++) {
             choice.packer = hm_packer_find(packers[i], &error);
             assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
@@ -103,8 +103,8 @@ static void test_sites_with_most_accesses_are_divided(void **state)
         site[i] = (struct hm_profile_site){.id = (uint64_t)i + 1, .allocations = 1, .peak_bytes = MIB};
         site[i].mean_bytes = MIB;
         site[i].lifetime_s = 10;
-        site[i].reads = site[i].samples = 1000 + i;
-        site[i].slices = (struct hm_slices){.is_known = true, .accesses = {500, 500}};
+        site[i].reads = 1000 + i;
+        site[i].slices = (struct hm_slices){.is_known = true, .accesses = {500, 500}, .samples = 1000 + i};
     }
     choice.packer = hm_packer_at(0);
     choice.capacity_bytes = HM_GUIDE_PARTS * MIB / 16; /* of each of them the two slices that are used */

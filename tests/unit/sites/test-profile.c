@@ -105,14 +105,16 @@ static void test_a_profile_is_written_as_it_was_read(void **state)
 
 #define NULLS ",0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0" /* 31 parts */
 
-/* Slices of a profile are those that are written. */
+/* Slices of a profile are those that are written. In older ones, as in the second row, no samples are said of them:
+ * they are those of the site. */
 static void test_slices(void **state)
 {
     static const char *const rows[] = {
-        "{\"step_bytes\": 65536, \"extent_bytes\": 131073, \"accesses\": [1.0, 0.5, 0.0]}",
+        "{\"step_bytes\": 65536, \"extent_bytes\": 131073, \"accesses\": [1.0, 0.5, 0.0], \"samples\": 2.0}",
         "{\"step_bytes\": null, \"extent_bytes\": null, \"accesses\": [1.0" NULLS "]}",
     };
     static const char *const keys[] = {"step_bytes", "extent_bytes", NULL};
+    static const double samples[N_ROWS(rows)] = {2, 400};
     (void)state;
     char *text = fixture_text(), *at = strstr(text, "\"slices\": null");
     assert_non_null(at);
@@ -126,7 +128,8 @@ static void test_slices(void **state)
         json_t *got = json_object_get(json_array_get(json_object_get(written, "sites"), 0), "slices");
         assert_int_equal(json_array_size(json_object_get(got, "accesses")), hm_slices_count(&profile->site[0].slices));
         assert_float_equal(profile->site[0].slices.accesses[0], 1, 0);
-        assert_int_equal(json_object_size(got), 3);
+        assert_int_equal(json_object_size(got), 4);
+        assert_float_equal(json_number_value(json_object_get(got, "samples")), samples[i], 0);
         for (const char *const *key = keys; *key; key++)
             assert_true(json_equal(json_object_get(got, *key), json_object_get(wanted, *key)));
         json_decref(written);
