@@ -79,6 +79,15 @@ static void note_unseen(struct damon_source *source, const struct hm_damon_wante
     source->n_unseen = wanted->n_unseen;
 }
 
+/* Finds the numbers that the watched processes have now: a list of processes may have been made anew. */
+static void find_spaces(struct damon_source *source, const struct hm_ranks *ranks)
+{
+    for (uint32_t i = 0; i < source->watch.head.n; i++) {
+        int space = hm_ranks_space(ranks, source->watch.process[i].pid);
+        source->space[i] = space >= 0 ? (uint32_t)space : HM_RANKS;
+    }
+}
+
 static int update(struct hm_source *base, const struct hm_ranks *ranks, const struct hm_maps *maps,
                   struct hm_error *error)
 {
@@ -88,6 +97,8 @@ static int update(struct hm_source *base, const struct hm_ranks *ranks, const st
     uint64_t shape = hm_damon_wanted_shape(ranks, maps);
     if (source->n_updates++ % UPDATES != 0 && !source->is_stale && shape == source->shape)
         return 0;
+    if (shape != source->shape)
+        find_spaces(source, ranks);
     struct hm_damon_wanted wanted = {.watch = source->watch};
     hm_damon_wanted_choose(&wanted, ranks, maps);
     source->shape = shape;

@@ -492,6 +492,33 @@ static void what_a_round_has_found_is_not_told_of_the_next_process_in_the_slot(v
     close(end);
 }
 
+/* A list of processes that was made anew may have other numbers for them: what is found goes by these, without another
+ * list for the broker. */
+static void what_is_found_goes_by_the_numbers_that_processes_have_now(void **state)
+{
+    (void)state;
+    struct hm_damon_watch watch;
+    struct hm_error error = {""};
+    struct hm_source *source = watch_one(&watch);
+    struct hm_rank rank[2] = {{.pid = 0}, first_of(1)->rank[0]};
+    struct hm_maps moved[2] = {{.n = 0}, maps[0]};
+    struct hm_rank_index by_pid = {PID, 1};
+    const struct hm_ranks anew = {.rank = rank, .n = 2, .by_pid = &by_pid, .n_living = 1};
+    assert_int_equal(source->update(source, &anew, moved, &error), 0);
+    assert_int_equal(recv(end, &watch, sizeof(watch), MSG_DONTWAIT), -1);
+    struct hm_damon_list list = {.span_ms = 5000, .way = HM_DAMON_STEADY};
+    list.region[0] = (struct hm_damon_region){(uint64_t)MAPPED << hm_page_shift(),
+                                              (uint64_t)(MAPPED + 16) << hm_page_shift(), 5, 10, 16000};
+    size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, watch.head.generation, 1);
+    assert_int_equal(send(end, &list, size, 0), size);
+    n_seen = 0;
+    assert_int_equal(source->read(source, &anew, see, NULL, &error), 0);
+    assert_int_equal(n_seen, 1);
+    assert_int_equal(HM_PAGE_SPACE(seen.page), 1);
+    source->close(source);
+    close(end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
         cmocka_unit_test(a_list_is_passed_on),
         cmocka_unit_test(what_a_round_of_bursts_finds_is_passed_on_as_it_ends),
+        cmocka_unit_test(what_is_found_goes_by_the_numbers_that_processes_have_now),
         cmocka_unit_test(what_a_round_has_found_is_not_told_of_the_next_process_in_the_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
