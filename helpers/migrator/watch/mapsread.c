@@ -76,6 +76,14 @@ static bool belongs(const struct group *group, const struct hm_mapping *mapping)
            group->n < LINES;
 }
 
+static bool is_aside(const struct hm_maps_reader *reader, const struct hm_mapping *mapping)
+{
+    for (size_t i = 0; i < reader->n_aside; i++)
+        if (reader->aside[i].device == mapping->device && reader->aside[i].inode == mapping->inode)
+            return true;
+    return false;
+}
+
 int hm_maps_read(struct hm_maps *maps, const struct hm_maps_reader *reader, struct hm_error *error)
 {
     char path[64], *line = NULL;
@@ -89,7 +97,7 @@ int hm_maps_read(struct hm_maps *maps, const struct hm_maps_reader *reader, stru
     if (!file)
         return hm_fail_errno(error, "cannot read %s", path);
     while (!is_full && getline(&line, &size, file) > 0) {
-        if (hm_maps_parse_line(line, &mapping) != 0)
+        if (hm_maps_parse_line(line, &mapping) != 0 || is_aside(reader, &mapping))
             continue;
         if (!belongs(&group, &mapping))
             add_group(maps, reader, &group);

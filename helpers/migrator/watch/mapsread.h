@@ -7,11 +7,17 @@
 #include "devices.h"
 #include "maps.h"
 
+struct hm_maps_file { /* as in struct hm_mapping */
+    uint64_t device, inode;
+};
+
 struct hm_maps_reader {
     pid_t pid;
     uint32_t space; /* the process's number (ranks.h) */
     struct hm_devices *devices;
-    struct hm_claims *claims; /* NULL: all memory has its home where it is mapped */
+    struct hm_claims *claims;         /* NULL: all memory has its home where it is mapped */
+    const struct hm_maps_file *aside; /* files whose mappings are left out; `n_aside` of them */
+    size_t n_aside;
 };
 
 /*

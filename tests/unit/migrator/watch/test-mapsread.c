@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -63,6 +65,26 @@ static char *map(int protection, int flags, int fd)
     char *memory = mmap(NULL, PAGES * hm_page_size(), protection, flags, fd, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
     return memory;
+}
+
+static void test_files_that_are_put_aside(void **state)
+{
+    (void)state;
+    struct hm_maps maps = {.n = 0};
+    struct stat status;
+    int fd = memfd_create("aside", 0);
+    assert_int_equal(ftruncate(fd, (off_t)(PAGES * hm_page_size())), 0);
+    assert_int_equal(fstat(fd, &status), 0);
+    const char *memory = map(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+    for (int aside = 0; aside < 2; aside++) {
+        const struct hm_maps_file file = {(uint64_t)major(status.st_dev) << 32 | minor(status.st_dev), status.st_ino};
+        const struct hm_maps_reader reader = {
+            .pid = getpid(), .devices = &devices, .aside = &file, .n_aside = (size_t)aside};
+        assert_int_equal(hm_maps_read(&maps, &reader, NULL), 0);
+        assert_int_equal(hm_maps_count(&maps, page_of(memory), PAGES), aside ? 0 : PAGES);
+    }
+    hm_maps_free(&maps);
+    close(fd);
 }
 
 static void test_kinds(void **state)
@@ -191,8 +213,12 @@ static void test_mounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),      cmocka_unit_test(test_mapped_twice), cmocka_unit_test(test_many_mappings),
-        cmocka_unit_test(test_no_process), cmocka_unit_test(test_mounts),
+        cmocka_unit_test(test_files_that_are_put_aside),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_mapped_twice),
+        cmocka_unit_test(test_many_mappings),
+        cmocka_unit_test(test_no_process),
+        cmocka_unit_test(test_mounts),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
