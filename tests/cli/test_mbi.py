@@ -111,6 +111,7 @@ def test_each_site_has_the_bytes_that_it_reads_and_writes(plan):
         "unit": None,
         "samples": None,
         "elsewhere": REST * LINE,
+        "saturated": None,
         "lost": 0,
     }
     for size, site in by_mib(profile).items():

@@ -413,6 +413,52 @@ def test_merged_profiles(tmp_path):
     assert profile["program"]["input_class"] == "small + large"
 
 
+def by_looks(profile):
+    """As DAMON's looks have it: reads and writes are not told apart, and 500 of the accesses may be more."""
+    profile["sampling"].update(source="damon", saturated=500)
+    for site in profile["sites"]:
+        site.update(reads=None, writes=None, confidence=None)
+
+
+def test_what_looks_do_not_tell_is_null(tmp_path):
+    path, merged = changed(tmp_path, by_looks), tmp_path / "merged.json"
+    before = {site["id"]: site["accesses"] for site in json.loads(PROFILE.read_text())["sites"]}
+    text = sites("show", path).stdout
+    assert "saturated: 50.0 % of the accesses were to memory in use at nearly every look, and may be more\n" in text
+    sites("merge", "-o", merged, path, path)
+    shown = [(json.loads(sites("show", "--json", path).stdout), 1), (json.loads(merged.read_text()), 2)]
+    for profile, runs in shown:
+        VALIDATOR.validate(profile)
+        assert profile["sampling"]["saturated"] == 500 * runs
+        for site in profile["sites"]:
+            assert (site["reads"], site["writes"], site["confidence"]) == (None, None, None)
+            assert site["accesses"] == (before[site["id"]] and before[site["id"]] * runs)
+    plan = json.loads(sites("plan", "--fast", "50%", "--json", path).stdout)
+    assert plan["fast"] == json.loads(sites("plan", "--fast", "50%", "--json", PROFILE).stdout)["fast"]
+
+
+def without_samples(profile):
+    profile["sampling"].update(source=None, why="no kdamond", unit=None, samples=None, elsewhere=None, lost=None)
+    for site in profile["sites"]:
+        site.update(reads=None, writes=None, samples=None, accesses=None, confidence=None, slices=None)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_profile_without_samples_adds_its_sizes_alone(tmp_path, is_first):
+    """As that of a task for which there was no source, beside others of its step."""
+    sampled, merged = json.loads(PROFILE.read_text()), tmp_path / "merged.json"
+    both = [PROFILE, changed(tmp_path, without_samples)]
+    sites("merge", "-o", merged, *(reversed(both) if is_first else both))
+    profile = json.loads(merged.read_text())
+    VALIDATOR.validate(profile)
+    assert profile["sampling"] == sampled["sampling"] | {"why": "no kdamond"}
+    found = {site["id"]: site for site in profile["sites"]}
+    for site in sampled["sites"]:
+        same = ("reads", "writes", "accesses", "samples", "confidence", "slices")
+        assert {key: found[site["id"]][key] for key in same} == {key: site[key] for key in same}
+        assert found[site["id"]]["allocations"] == 2 * site["allocations"]
+
+
 def test_merged_series_have_the_most_of_each_part(tmp_path):
     def early(profile):
         for site in profile["sites"][:3]:

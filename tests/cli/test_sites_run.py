@@ -362,6 +362,10 @@ def test_without_a_source(probe, run):
     assert sampling["why"].startswith("perf: ") and "; clock: " in sampling["why"]
     assert all(site["accesses"] is None and site["confidence"] is None for site in profile["sites"])
     assert len(by_peak(profile)) == CALLERS
+    assert "damon" not in sampling["why"]
+    profile, _ = run(probe, "hot", "0.05", options=["--broker", "/none"], preexec_fn=no_perf_events)
+    why = "; damon: the DAMON broker does not answer at /none: No such file or directory"
+    assert profile["sampling"]["why"].endswith(why) and profile["sampling"]["source"] is None
 
 
 def misfits(folder):
@@ -443,9 +447,10 @@ def test_without_room_there_is_no_profile(tmp_path):
             '--rate: "4096" is no rate: write 1/N with N from 100 to 1099511627776, as in 1/4096',
         ),
         (
-            ["-o", "p", "--source", "damon", "true"],
-            '--source: "damon" is no source of single addresses: use auto, perf or clock',
+            ["-o", "p", "--source", "idle", "true"],
+            '--source: "idle" is no source of samples of sites: use auto, perf, clock or damon',
         ),
+        (["-o", "p", "--broker", "sock", "true"], '--broker: "sock" is no absolute path of a socket'),
     ],
 )
 def test_wrong_usage(words, said):

@@ -20,7 +20,7 @@ static const char valid[] =
     "\"2026-11-28T08:00:00Z\",\"elapsed_s\":1.5,\"exit_code\":0,\"least_bytes\":4096,\"processes\":1,\"peak_bytes\":"
     "12,\"resident_peak_bytes\":9,\"left_out\":0,\"sampling\":{\"source\":\"clock\",\"why\":null,\"unit\":7,"
     "\"samples\":9.0,\"elsewhere\":1.0,"
-    "\"lost\":0},\"objects\":[{\"build_id\":\"0a\",\"path\":\"/"
+    "\"saturated\":1,\"lost\":0},\"objects\":[{\"build_id\":\"0a\",\"path\":\"/"
     "a\",\"functions\":[{\"name\":\"f\",\"offset\":0,\"bytes\":9}]},{\"build_id\":null,\"path\":\"b.so\"}],\"sites\":[{"
     "\"id\":\"00000000000000a1\",\"frames\":[{\"object\":0,\"offset\":1},{\"object\":null,\"offset\":0},{\"object\":1,"
     "\"offset\":77}],\"class_bytes\":null,\"allocations\":1,\"peak_bytes\":8,\"mean_bytes\":2.5,\"series\":[8,8,8,8,"

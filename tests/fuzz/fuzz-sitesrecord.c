@@ -60,19 +60,24 @@ static void forget(void)
 
 static void check_hits(void)
 {
+    static const struct hm_watch_hit hits[] = {
+        {.start = 0x10000, .end = 0x11000, .mapped = 0x1000, .reads = 1, .samples = 1},
+        {.start = UINT64_MAX - 0xfff, .end = UINT64_MAX, .mapped = 0x1000, .writes = 1, .samples = 1},
+        {.end = UINT64_MAX, .reads = 1, .samples = 1},
+    };
     double samples = 0;
-    hm_watch_hit(&watch, PID, 0x10000, 1, 0);
-    hm_watch_hit(&watch, PID, UINT64_MAX - 0xfff, 0, 1);
+    for (size_t i = 0; i < sizeof(hits) / sizeof(hits[0]); i++)
+        hm_watch_hit(&watch, PID, &hits[i]);
     for (int i = 0; i < HM_SITES_ENTRIES; i++)
         samples += watch.heat[i].samples;
-    if (!(samples >= 0 && samples <= 2 + 1e-9) || !(watch.elsewhere >= -1e-9))
+    if (!(samples >= 0 && samples <= 3 + 1e-9) || !(watch.elsewhere >= -1e-9))
         abort();
 }
 
 static void check_profile(void)
 {
     struct hm_profile *profile = calloc(1, sizeof(*profile));
-    if (!profile || hm_watch_report(&watch, true, profile) != 0)
+    if (!profile || hm_watch_report(&watch, &(struct hm_watch_sampled){.is_known = true}, profile) != 0)
         abort();
     profile->command = strdup("a");
     profile->program = strdup("/a");

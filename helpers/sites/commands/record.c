@@ -65,7 +65,7 @@ static void print_help(void)
          "                      one's\n"
          "  --rate 1/N          sample one of N accesses, where the source can\n"
          "  --broker SOCKET     of hybridmem-damon, which lends events of the CPU's clock\n"
-         "                      where the user may open none\n"
+         "                      where the user may open none, and DAMON\n"
          "  -h, --help          this text\n"
          "  -V, --version       the version\n"
          "\n"
@@ -264,8 +264,7 @@ static int take_rate(void *data, const char *text, struct hm_error *error)
 static int take_broker(void *data, const char *text, struct hm_error *error)
 {
     struct work *work = data;
-    work->broker = text;
-    return text[0] == '/' ? 0 : hm_fail(error, EINVAL, "\"%.60s\" is no absolute path of a socket", text);
+    return hm_watching_take_broker(text, &work->broker, error);
 }
 
 static int take_name(void *data, const char *text, struct hm_error *error)

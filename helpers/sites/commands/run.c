@@ -3,6 +3,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include "online.h"
 #include "sites/guide/enter.h"
 #include "watching.h"
+
+#define SATURATED 0.5 /* of the accesses: with fewer, the profile still tells most of the sites apart */
 
 struct work {
     struct hm_sites_run options;
@@ -76,6 +79,17 @@ static void explain(const struct work *work, const struct hm_profile *profile)
                 work->options.command, (unsigned long long)profile->left_out);
 }
 
+/* Says in one line that the looks did not tell hot memory from the hottest, where that is so for most. */
+static void explain_looks(const struct work *work, const struct hm_profile *profile)
+{
+    double share = profile->saturated / hm_profile_all_accesses(profile);
+    if (share > SATURATED)
+        fprintf(stderr,
+                "%s: saturated: %.0f %% of what was used was in use at nearly every look of DAMON's, and may be used "
+                "more than the profile says: a larger --overhead lets it look more often\n",
+                work->options.command, 100 * fmin(share, 1));
+}
+
 /* Says in one line why samples were not taken at the rate that was asked for. */
 static void explain_rate(const struct work *work)
 {
@@ -99,6 +113,7 @@ static int write_profile(struct work *work, struct hm_error *error)
     if (result == 0) {
         explain(work, profile);
         explain_rate(work);
+        explain_looks(work, profile);
     }
     hm_profile_free(profile);
     return result;
@@ -134,8 +149,8 @@ static int run(struct work *work, struct hm_error *error)
         (void)hm_guide_set_policy(&options->online->layout, false, NULL);
     if (hm_watching_open(watching, options->least_bytes, error) != 0 || set_environment(work, error) != 0)
         return HM_SITES_RUN_FAILED;
-    if (hm_watching_begin(watching, options->source, options->overhead, options->period, NULL, options->online,
-                          error) != 0)
+    if (hm_watching_begin(watching, options->source, options->overhead, options->period, options->broker,
+                          options->online, error) != 0)
         return HM_SITES_RUN_FAILED;
     int status = start(work, error);
     if (status != 0)

@@ -22,8 +22,9 @@ struct hm_sites_run {
     const struct hm_online_setup *online; /* the program is guided; NULL: it is not */
     const char *input_class;              /* NULL: not said */
     const char *source;
-    double overhead; /* 0..1 */
-    uint64_t period; /* accesses per sample; 0: the source chooses */
+    const char *broker; /* its socket; NULL: there is none */
+    double overhead;    /* 0..1 */
+    uint64_t period;    /* accesses per sample; 0: the source chooses */
     uint64_t least_bytes;
     char **program; /* with its arguments */
 };

@@ -24,7 +24,9 @@ static void print_help(void)
          "  --overhead PERCENT    of the CPUs' time, for sampling (default: 2%)\n"
          "  --rate 1/N            sample one of N accesses, where the source can (default:\n"
          "                        it chooses)\n"
-         "  --source NAME         of samples: auto, perf or clock (default: auto)\n"
+         "  --source NAME         of samples: auto, perf, clock or damon (default: auto)\n"
+         "  --broker SOCKET       of hybridmem-damon, for damon, and for clock where the\n"
+         "                        user may open no events; in a step of a job alone\n"
          "  -h, --help            this text\n"
          "  -V, --version         the version\n"
          "\n"
@@ -61,6 +63,12 @@ static int take_source(void *data, const char *text, struct hm_error *error)
     return hm_sampler_knows(text, error) ? 0 : -1;
 }
 
+static int take_broker(void *data, const char *text, struct hm_error *error)
+{
+    struct hm_sites_run *options = data;
+    return hm_watching_take_broker(text, &options->broker, error);
+}
+
 int hm_sites_run_fail(const struct hm_sites_run *options, int status, const char *text)
 {
     fprintf(stderr, "%s: %s\n", options->command, text);
@@ -76,6 +84,7 @@ int hm_sites_run_parse(int argc, char **argv, struct hm_sites_run *options)
         {"overhead", .take = take_overhead},
         {"rate", .take = take_rate},
         {"source", .take = take_source},
+        {"broker", .take = take_broker},
     };
     const struct hm_words words = {"sites run", print_help, table, sizeof(table) / sizeof(table[0]), options};
     *options = (struct hm_sites_run){.command = HM_SITES_RUN,

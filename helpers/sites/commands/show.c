@@ -92,6 +92,16 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
     }
 }
 
+static void print_sampling(const struct hm_profile *profile, double accesses)
+{
+    printf("%.0f samples by %s; %.1f %% of the accesses were to memory of none of these sites\n", profile->samples,
+           profile->source, 100 * profile->elsewhere / accesses);
+    if (profile->saturated > 0)
+        printf("saturated: %.1f %% of the accesses were to memory in use at nearly every look, and may be more\n",
+               100 * fmin(profile->saturated / accesses, 1));
+    putchar('\n');
+}
+
 static int print_table(const struct hm_profile *profile)
 {
     size_t *order = hm_sites_sort(profile), screen = hm_words_columns(stdout);
@@ -113,8 +123,7 @@ static int print_table(const struct hm_profile *profile)
                "sites\n\n",
                profile->source, 100 * profile->elsewhere / shown.accesses);
     else if (profile->source && shown.accesses > 0)
-        printf("%.0f samples by %s; %.1f %% of the accesses were to memory of none of these sites\n\n",
-               profile->samples, profile->source, 100 * profile->elsewhere / shown.accesses);
+        print_sampling(profile, shown.accesses);
     else
         hm_words_put_text(stdout, screen, 0, "accesses were not sampled: %s\n",
                           hm_profile_unsampled(profile, why.text, sizeof(why.text)));

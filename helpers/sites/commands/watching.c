@@ -23,6 +23,8 @@ int hm_watching_begin(struct hm_watching *watching, const char *source, double o
     double sampling = setup ? overhead / 2 : overhead;
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
     watching->series = hm_series_open(); /* without it the profile is without series */
+    if (setup && strcmp(source, HM_SOURCE_AUTO) == 0)
+        source = HM_SAMPLER_PAGES; /* what is moved is decided by pages */
     hm_sampler_open(&watching->sampler, &watching->watch, source, sampling, period, broker);
     watching->start = time(NULL);
     hm_watch_resident_begin(&watching->resident, sampling * (double)(n_cpus > 0 ? n_cpus : 1), (uint64_t)getpid());
@@ -73,13 +75,17 @@ static char *join(char *const *words)
     return NULL;
 }
 
-/* Why there are no samples, or not those of the best source. NULL: nothing is to be said, or there is no memory. */
+/* Why there are no samples, not those of the best source, or not of all processes and threads. NULL: nothing is to be
+ * said, or there is no memory. */
 static char *why_of(const struct hm_watching *watching, bool is_seen)
 {
     char *text = NULL;
     if (!is_seen && watching->fit.why[0])
         return asprintf(&text, "the program %s", watching->fit.why) < 0 ? NULL : text;
-    return watching->sampler.why[0] ? strdup(watching->sampler.why) : NULL;
+    const char *why = watching->sampler.why, *partly = watching->sampler.state.partly;
+    if (!why[0] && !partly[0])
+        return NULL;
+    return asprintf(&text, "%s%s%s", why, why[0] && partly[0] ? "; " : "", partly) < 0 ? NULL : text;
 }
 
 /* Fills in what the recording does not know. Returns 0, or -1. */
@@ -100,8 +106,10 @@ static int describe(const struct hm_watching *watching, char *const *words, stru
 
 struct hm_profile *hm_watching_profile(const struct hm_watching *watching, char *const *words, int exit_code)
 {
+    const struct hm_sampler *sampler = &watching->sampler;
+    const struct hm_watch_sampled sampled = {sampler->state.name[0] != '\0', sampler->sees_regions};
     struct hm_profile *profile = calloc(1, sizeof(*profile));
-    if (profile && hm_watch_report(&watching->watch, watching->sampler.state.name[0] != '\0', profile) == 0 &&
+    if (profile && hm_watch_report(&watching->watch, &sampled, profile) == 0 &&
         describe(watching, words, profile) == 0 && hm_profile_find_functions(profile) == 0) {
         profile->exit_code = exit_code;
         hm_series_report(watching->series, &watching->watch, profile);
@@ -133,4 +141,10 @@ int hm_watching_take_overhead(const char *text, double *overhead, struct hm_erro
         return hm_fail(error, ERANGE, "\"%.40s\" is out of range: use 0.01%% to 50%%", text);
     *overhead = percent / 100;
     return 0;
+}
+
+int hm_watching_take_broker(const char *text, const char **broker, struct hm_error *error)
+{
+    *broker = text;
+    return text[0] == '/' ? 0 : hm_fail(error, EINVAL, "\"%.60s\" is no absolute path of a socket", text);
 }

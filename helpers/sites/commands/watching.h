@@ -53,5 +53,7 @@ void hm_watching_close(struct hm_watching *watching);
 int hm_watching_take_overhead(const char *text, double *overhead, struct hm_error *error);
 /* Reads the argument of --rate, "1/N". Returns 0, or -1 with a text. */
 int hm_watching_take_rate(const char *text, uint64_t *period, struct hm_error *error);
+/* Reads the argument of --broker, which stays the caller's. Returns 0, or -1 with a text. */
+int hm_watching_take_broker(const char *text, const char **broker, struct hm_error *error);
 
 #endif

@@ -116,7 +116,7 @@ static void clear(struct hm_profile *profile)
         site->samples = site->reads = site->writes = NAN;
         site->counted = (struct hm_profile_bounds){NAN, NAN};
     }
-    profile->samples = profile->elsewhere = NAN;
+    profile->samples = profile->elsewhere = profile->saturated = NAN;
     profile->unit = profile->lost = 0;
 }
 

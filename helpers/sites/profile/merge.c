@@ -27,12 +27,26 @@ static double add_real(double a, double b)
     return sum > (double)HM_PROFILE_MOST ? (double)HM_PROFILE_MOST : sum;
 }
 
+/* The same, where a profile without samples adds nothing. */
+static double add_sampled(double a, double b, bool is_partly)
+{
+    if (is_partly && (isnan(a) || isnan(b)))
+        return isnan(a) ? b : a;
+    return add_real(a, b);
+}
+
+/* Has one of them no samples at all, as of a task for which there was no source? Then the accesses are the other's. */
+static bool is_partly_sampled(const struct hm_profile *a, const struct hm_profile *b)
+{
+    return !a->source != !b->source;
+}
+
 static int check(const struct hm_profile *into, const struct hm_profile *from, const char *path, struct hm_error *error)
 {
     if (!is_same_text(into->build_id, from->build_id))
         return hm_fail(error, EINVAL, "%s is of the build %s, and those before it of %s: use profiles of one build",
                        path, from->build_id ? from->build_id : "(none)", into->build_id ? into->build_id : "(none)");
-    if (!is_same_text(into->source, from->source) || into->unit != from->unit)
+    if (!is_partly_sampled(into, from) && (!is_same_text(into->source, from->source) || into->unit != from->unit))
         return hm_fail(error, EINVAL,
                        "%s has samples by %s, and those before it by %s, or of another unit: they cannot be summed",
                        path, from->source ? from->source : "none", into->source ? into->source : "none");
@@ -162,7 +176,8 @@ static void add_resident(struct hm_profile_resident *to, const struct hm_profile
     to->slices = to->slices != 0 && from->slices != 0 ? to->slices | from->slices : 0;
 }
 
-static void add_site(struct hm_profile_site *to, const struct hm_profile_site *from, double before_s, double more_s)
+static void add_site(struct hm_profile_site *to, const struct hm_profile_site *from, double before_s, double more_s,
+                     bool is_partly)
 {
     to->mean_bytes = mean(to->mean_bytes, before_s, from->mean_bytes, more_s);
     to->lifetime_s = mean(to->lifetime_s, (double)to->allocations, from->lifetime_s, (double)from->allocations);
@@ -175,10 +190,26 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
     add_slices(to, from);
     to->allocations = add(to->allocations, from->allocations);
     to->peak_bytes = hm_most(to->peak_bytes, from->peak_bytes);
-    to->samples = add_real(to->samples, from->samples);
+    to->samples = add_sampled(to->samples, from->samples, is_partly);
     to->counted = widen(to->counted, from->counted);
-    to->reads = add_real(to->reads, from->reads);
-    to->writes = add_real(to->writes, from->writes);
+    to->reads = add_sampled(to->reads, from->reads, is_partly);
+    to->writes = add_sampled(to->writes, from->writes, is_partly);
+    to->is_untold = to->is_untold || from->is_untold;
+}
+
+/* Takes the source of the one that has samples, and the other's reason for having none. */
+static int take_source(struct hm_profile *into, const struct hm_profile *from)
+{
+    const struct hm_profile *sampled = into->source ? into : from, *other = into->source ? from : into;
+    if (!is_partly_sampled(into, from))
+        return 0;
+    char *source = strdup(sampled->source), *why = other->why ? strdup(other->why) : NULL;
+    into->unit = sampled->unit;
+    free(into->source);
+    into->source = source;
+    free(into->why);
+    into->why = why;
+    return source && (why || !other->why) ? 0 : -1;
 }
 
 static int add_sites(struct hm_profile *into, const struct hm_profile *from, const int *number)
@@ -196,7 +227,7 @@ static int add_sites(struct hm_profile *into, const struct hm_profile *from, con
             to = make_site(into, &from->site[i], number);
         if (!to)
             return -1;
-        add_site(to, &from->site[i], into->elapsed_s, from->elapsed_s);
+        add_site(to, &from->site[i], into->elapsed_s, from->elapsed_s, is_partly_sampled(into, from));
     }
     return 0;
 }
@@ -242,8 +273,10 @@ int hm_profile_merge(struct hm_profile *into, const struct hm_profile *from, con
     into->has_resident_peak = into->has_resident_peak && from->has_resident_peak;
     into->resident_peak_bytes = hm_most(into->resident_peak_bytes, from->resident_peak_bytes);
     into->left_out = add(into->left_out, from->left_out);
-    into->samples = add_real(into->samples, from->samples);
-    into->elsewhere = add_real(into->elsewhere, from->elsewhere);
+    bool is_partly = is_partly_sampled(into, from);
+    into->samples = add_sampled(into->samples, from->samples, is_partly);
+    into->elsewhere = add_sampled(into->elsewhere, from->elsewhere, is_partly);
+    into->saturated = add_sampled(into->saturated, from->saturated, is_partly);
     into->lost = add(into->lost, from->lost);
-    return 0;
+    return take_source(into, from) == 0 ? 0 : hm_fail(error, ENOMEM, "%s: out of memory", path);
 }

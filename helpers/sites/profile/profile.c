@@ -102,7 +102,7 @@ struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile,
     double n = profile->samples, square = SCORE * SCORE;
     if (hm_profile_is_counted(profile))
         return counted_bounds(profile, site);
-    if (!(n > 0) || isnan(site->samples))
+    if (!(n > 0) || isnan(site->samples) || (profile->source && strcmp(profile->source, HM_PROFILE_LOOKED) == 0))
         return (struct hm_profile_bounds){NAN, NAN};
     double share = fmin(site->samples / n, 1);
     double middle = (share + square / (2 * n)) / (1 + square / n);

@@ -25,6 +25,10 @@
 /* The source of a profile by bandwidth isolation (sites/mbi): reads and writes are the bytes that counters of the node
  * counted, and there are no samples. */
 #define HM_PROFILE_COUNTED "mbi"
+/* The source of a profile by DAMON's looks at regions. They say that pages were used, not how often: a program that
+ * uses a line of each page has as many accesses by them as one that uses all lines, and nothing bounds a site's share.
+ */
+#define HM_PROFILE_LOOKED "damon"
 #define HM_PROFILE_MOST (INT64_C(1) << 60) /* no count and no size is larger */
 
 #define HM_PROFILE_AND " + " /* between the inputs of profiles that were put together */
@@ -91,6 +95,7 @@ struct hm_profile_site {
     double lifetime_s;    /* mean of its allocations; NaN: not measured */
     double samples;       /* those that hit its memory; NaN: not measured */
     double reads, writes; /* the same, by what a sample stands for; NaN: not measured. Their sum is its accesses */
+    bool is_untold;       /* the source does not tell reads from writes: all are in `reads` */
     struct hm_profile_bounds counted; /* of a profile whose source is HM_PROFILE_COUNTED: those of its share; or NaN */
 };
 
@@ -114,6 +119,7 @@ struct hm_profile {
     uint64_t unit;    /* what one sample stands for, in accesses; 0: not known */
     double samples;   /* all; NaN: not measured */
     double elsewhere; /* accesses, as those of a site, to memory of no site with frames; NaN: not measured */
+    double saturated; /* accesses to memory in use at nearly every look: there may be more; NaN: of no such source */
     uint64_t lost;    /* samples that the kernel dropped */
     size_t n_objects, n_sites;
     struct hm_profile_object *object;
@@ -133,7 +139,8 @@ double hm_profile_share(const struct hm_profile *profile, const struct hm_profil
 /*
  * Bounds of that share, with 95 % confidence: Wilson's score interval (E. B. Wilson, Journal of the American
  * Statistical Association 22, 1927) of its share of the samples, times what a sample of it counts for, as a ratio to
- * all samples. Where bytes were counted, these bounds are those of repeated runs. NaN where they are not known. Pure.
+ * all samples. Where bytes were counted, these bounds are those of repeated runs. NaN where they are not known, as by
+ * looks (HM_PROFILE_LOOKED). Pure.
  */
 struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, const struct hm_profile_site *site);
 

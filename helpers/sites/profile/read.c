@@ -2,6 +2,7 @@
 /* Reads a profile. Whoever has given it to the user may be hostile: every figure is checked before it is believed. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ static void take_sampling(struct hm_taker *taker, const json_t *from, struct hm_
     profile->unit = hm_take_count_or_null(taker, from, "unit", 1);
     profile->samples = hm_take_real_or_null(taker, from, "samples");
     profile->elsewhere = hm_take_real_or_null(taker, from, "elsewhere");
+    /* profiles of before looks were a source do not have the member */
+    profile->saturated = json_object_get(from, "saturated") ? hm_take_real_or_null(taker, from, "saturated") : NAN;
     profile->lost = hm_take_count_or_null(taker, from, "lost", 0);
 }
 

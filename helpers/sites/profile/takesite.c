@@ -161,6 +161,18 @@ void hm_profile_take_counted(struct hm_taker *taker, const json_t *from, struct 
         hm_take_fail(taker, "confidence", "bounds from 0 to 1, or null");
 }
 
+/* Where reads and writes are not told apart, both are null. */
+static void take_accesses(struct hm_taker *taker, const json_t *from, struct hm_profile_site *site)
+{
+    site->reads = hm_take_real_or_null(taker, from, "reads");
+    site->writes = hm_take_real_or_null(taker, from, "writes");
+    site->is_untold = isnan(site->reads) && isnan(site->writes) && json_is_number(json_object_get(from, "accesses"));
+    if (!site->is_untold)
+        return;
+    site->reads = hm_take_real(taker, from, "accesses");
+    site->writes = 0;
+}
+
 void hm_profile_take_site(struct hm_taker *taker, const json_t *from, struct hm_profile_site *site, size_t n_objects)
 {
     site->id = take_id(taker, from);
@@ -175,8 +187,7 @@ void hm_profile_take_site(struct hm_taker *taker, const json_t *from, struct hm_
     take_slices(taker, from, &site->slices);
     site->mean_bytes = hm_take_real(taker, from, "mean_bytes");
     site->lifetime_s = hm_take_real_or_null(taker, from, "lifetime_s");
-    site->reads = hm_take_real_or_null(taker, from, "reads");
-    site->writes = hm_take_real_or_null(taker, from, "writes");
+    take_accesses(taker, from, site);
     site->samples = hm_take_real_or_null(taker, from, "samples");
     if (isnan(site->slices.samples))
         site->slices.samples = fmax(site->samples, 0); /* none, where that is not known either */

@@ -109,8 +109,9 @@ static json_t *site_of(const struct hm_profile *profile, const struct hm_profile
                      site->has_series ? series_of(site->series) : json_null(), "alive", alive_of(site), "resident",
                      resident_of(&site->resident), "slices", slices_of(site), "lifetime_s",
                      hm_figures_real(site->lifetime_s), "accesses", hm_figures_real(hm_profile_accesses(site)), "reads",
-                     hm_figures_real(site->reads), "writes", hm_figures_real(site->writes), "samples",
-                     hm_figures_real(site->samples), "confidence", confidence_of(profile, site));
+                     hm_figures_real(site->is_untold ? NAN : site->reads), "writes",
+                     hm_figures_real(site->is_untold ? NAN : site->writes), "samples", hm_figures_real(site->samples),
+                     "confidence", confidence_of(profile, site));
 }
 
 static json_t *functions_of(const struct hm_profile_object *object)
@@ -147,10 +148,10 @@ json_t *hm_profile_json(const struct hm_profile *profile)
         json_pack("{s:o, s:o, s:o, s:o}", "command", text_of(profile->command), "path", text_of(profile->program),
                   "build_id", text_of(profile->build_id), "input_class", text_of(profile->class_text));
     json_t *sampling =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "source", text_of(profile->source), "why", text_of(profile->why),
-                  "unit", profile->unit ? count_of(profile->unit) : json_null(), "samples",
-                  hm_figures_real(profile->samples), "elsewhere", hm_figures_real(profile->elsewhere), "lost",
-                  profile->source ? count_of(profile->lost) : json_null());
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "source", text_of(profile->source), "why",
+                  text_of(profile->why), "unit", profile->unit ? count_of(profile->unit) : json_null(), "samples",
+                  hm_figures_real(profile->samples), "elsewhere", hm_figures_real(profile->elsewhere), "saturated",
+                  hm_figures_real(profile->saturated), "lost", profile->source ? count_of(profile->lost) : json_null());
     return json_pack("{s:i, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "program",
                      program, "start", text_of(profile->start), "elapsed_s", profile->elapsed_s, "exit_code",
                      profile->exit_code < 0 ? json_null() : json_integer(profile->exit_code), "least_bytes",

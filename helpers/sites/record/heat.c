@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* To which site the accesses to an address belong. */
+/* To which sites the accesses to memory belong. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/amount.h"
-#include "base/search.h"
+#include "spread.h"
 #include "watch.h"
 
 #define BATCH 256 /* blocks that are read at a time */
@@ -86,48 +87,48 @@ void hm_watch_refresh(struct hm_watch *watch, struct hm_watched *watched)
     watched->has_changes = true;
 }
 
-/* Counts accesses to a byte of an allocation by its slice. */
-static void slice(struct hm_watch_heat *heat, const struct hm_watch_range *range, uint64_t address, double accesses)
+struct sharing {
+    struct hm_watch *watch;
+    const struct hm_watch_hit *hit;
+};
+
+static void take_part(void *data, const struct hm_watch_range *range, uint64_t from, uint64_t to, double part)
 {
-    uint64_t bytes = range->end - range->start, before = address - range->start;
-    if (bytes >= HM_SLICES_LARGE) {
-        heat->large.accesses[hm_slices_of_block(bytes, before, 1)] += accesses;
-        return;
-    }
-    struct hm_slices *ordered = &heat->ordered;
-    int at = ordered->step_bytes > 0 ? hm_slices_at(ordered->step_bytes, range->before + before, 1) : HM_SLICES;
-    if (at < HM_SLICES) /* else the program has written where it is */
-        ordered->accesses[at] += accesses;
+    const struct sharing *sharing = data;
+    const struct hm_watch_hit *hit = sharing->hit;
+    struct hm_watch_heat *heat = &sharing->watch->heat[range->entry];
+    heat->samples += part * hit->samples;
+    heat->reads += part * hit->reads;
+    heat->writes += part * hit->writes;
+    hm_spread_slices(heat, range, from, to, part * (hit->reads + hit->writes));
 }
 
-/* Gives the accesses to the site whose memory it is. Returns false where it is no site's. */
-static bool give(struct hm_watch *watch, const struct hm_watch_ranges *ranges, uint64_t address, double reads,
-                 double writes)
+void hm_watch_hit(struct hm_watch *watch, pid_t pid, const struct hm_watch_hit *hit)
 {
-    size_t behind = HM_SEARCH_UPTO(ranges->range, ranges->n, start, address);
-    const struct hm_watch_range *range = behind > 0 ? &ranges->range[behind - 1] : NULL;
-    if (!range || range->end <= address)
-        return false;
-    struct hm_watch_heat *heat = &watch->heat[range->entry];
-    heat->samples++;
-    heat->reads += reads;
-    heat->writes += writes;
-    slice(heat, range, address, reads + writes);
-    return true;
-}
-
-void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t address, double reads, double writes)
-{
+    struct sharing sharing = {watch, hit};
     struct hm_watched *watched = NULL;
-    bool is_given = false;
+    double given = 0, accesses = hit->reads + hit->writes;
     for (size_t i = 0; i < watch->n && !watched; i++)
         if (watch->watched[i].process.pid == pid)
             watched = &watch->watched[i];
     if (watched) {
         hm_watch_refresh(watch, watched);
-        is_given = give(watch, &watched->now, address, reads, writes) ||
-                   give(watch, &watched->before, address, reads, writes); /* it may have been freed since */
+        given = hm_spread(&watched->now, hit->start, hit->end, hit->mapped, take_part, &sharing);
+        if (given == 0) /* it may have been freed since */
+            given = hm_spread(&watched->before, hit->start, hit->end, hit->mapped, take_part, &sharing);
     }
-    watch->samples++;
-    watch->elsewhere += is_given ? 0 : reads + writes;
+    watch->samples += hit->samples;
+    watch->elsewhere += (given < 1 ? 1 - given : 0) * accesses;
+    watch->saturated += hit->is_saturated ? accesses : 0;
+}
+
+void hm_watch_forget_hits(struct hm_watch *watch)
+{
+    watch->samples = watch->elsewhere = watch->saturated = 0;
+    for (int i = 0; i < HM_SITES_ENTRIES; i++) {
+        struct hm_watch_heat *heat = &watch->heat[i];
+        heat->samples = heat->reads = heat->writes = 0;
+        memset(heat->large.accesses, 0, sizeof(heat->large.accesses));
+        memset(heat->ordered.accesses, 0, sizeof(heat->ordered.accesses));
+    }
 }

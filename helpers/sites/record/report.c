@@ -89,8 +89,8 @@ static struct hm_slices slices_of(const struct hm_watch *watch, int at)
     return slices.is_known ? slices : (struct hm_slices){.is_known = false};
 }
 
-static void add_site(const struct hm_watch *watch, int at, const struct numbers *numbers, bool is_sampled,
-                     struct hm_profile *profile)
+static void add_site(const struct hm_watch *watch, int at, const struct numbers *numbers,
+                     const struct hm_watch_sampled *sampled, struct hm_profile *profile)
 {
     const struct hm_sites_entry *from = &watch->table->entry[at];
     struct hm_profile_site *to = &profile->site[profile->n_sites++];
@@ -106,10 +106,11 @@ static void add_site(const struct hm_watch *watch, int at, const struct numbers 
     to->peak_bytes = count_of(from->peak_bytes);
     to->mean_bytes = real_of(from->byte_s / profile->elapsed_s);
     to->lifetime_s = ended > 0 ? real_of(from->lifetime_s / (double)ended) : NAN;
-    to->samples = is_sampled ? watch->heat[at].samples : NAN;
-    to->reads = is_sampled ? watch->heat[at].reads : NAN;
-    to->writes = is_sampled ? watch->heat[at].writes : NAN;
-    if (is_sampled)
+    to->samples = sampled->is_known ? watch->heat[at].samples : NAN;
+    to->reads = sampled->is_known ? watch->heat[at].reads : NAN;
+    to->writes = sampled->is_known ? watch->heat[at].writes : NAN;
+    to->is_untold = sampled->is_known && sampled->is_looked;
+    if (sampled->is_known)
         to->slices = slices_of(watch, at);
 }
 
@@ -131,7 +132,7 @@ static void add_class(const struct hm_watch *watch, unsigned class_number, struc
     };
 }
 
-int hm_watch_report(const struct hm_watch *watch, bool is_sampled, struct hm_profile *profile)
+int hm_watch_report(const struct hm_watch *watch, const struct hm_watch_sampled *sampled, struct hm_profile *profile)
 {
     const struct hm_sites_table *table = watch->table;
     struct numbers numbers;
@@ -140,8 +141,9 @@ int hm_watch_report(const struct hm_watch *watch, bool is_sampled, struct hm_pro
     profile->processes = count_of((int64_t)table->processes);
     profile->left_out = count_of((int64_t)table->left_out);
     profile->peak_bytes = hm_least(watch->peak_bytes, HM_PROFILE_MOST);
-    profile->samples = is_sampled ? watch->samples : NAN;
-    profile->elsewhere = is_sampled ? watch->elsewhere : NAN;
+    profile->samples = sampled->is_known ? watch->samples : NAN;
+    profile->elsewhere = sampled->is_known ? watch->elsewhere : NAN;
+    profile->saturated = sampled->is_known && sampled->is_looked ? watch->saturated : NAN;
     size_t n = 0;
     for (int i = 0; i < HM_SITES_ENTRIES; i++)
         n += is_used(&table->entry[i]);
@@ -152,7 +154,7 @@ int hm_watch_report(const struct hm_watch *watch, bool is_sampled, struct hm_pro
     }
     for (int i = 0; i < HM_SITES_ENTRIES && profile->n_sites < n; i++)
         if (is_used(&table->entry[i]))
-            add_site(watch, i, &numbers, is_sampled, profile);
+            add_site(watch, i, &numbers, sampled, profile);
     for (unsigned c = 0; c < HM_SITES_CLASSES; c++)
         add_class(watch, c, profile);
     return 0;

@@ -12,18 +12,27 @@
 
 #define INTERVAL_MS 1000 /* in which the source fits its period */
 
-/* The best first; the last one needs least. The others see regions of pages. */
-static const char *const sources[] = {"perf", "clock"};
+/* The best first. Those that see single pages need least the last one; DAMON sees regions of pages. */
+static const struct {
+    const char *name;
+    bool sees_regions;
+} sources[] = {{"perf", false}, {"clock", false}, {"damon", true}};
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
 bool hm_sampler_knows(const char *name, struct hm_error *error)
 {
     bool is_known = strcmp(name, HM_SOURCE_AUTO) == 0;
     for (size_t i = 0; i < N_SOURCES; i++)
-        is_known |= strcmp(name, sources[i]) == 0;
+        is_known |= strcmp(name, sources[i].name) == 0;
     if (!is_known)
-        hm_fail(error, EINVAL, "\"%.40s\" is no source of single addresses: use auto, perf or clock", name);
+        hm_fail(error, EINVAL, "\"%.40s\" is no source of samples of sites: use auto, perf, clock or damon", name);
     return is_known;
+}
+
+static bool is_wanted(const char *name, size_t i, bool has_broker)
+{
+    return (strcmp(name, HM_SOURCE_AUTO) == 0 && (has_broker || !sources[i].sees_regions)) ||
+           strcmp(name, sources[i].name) == 0 || (strcmp(name, HM_SAMPLER_PAGES) == 0 && !sources[i].sees_regions);
 }
 
 void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead,
@@ -42,15 +51,16 @@ void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const c
     *sampler = (struct hm_sampler){.watch = watch, .period = period};
     for (size_t i = 0; i < N_SOURCES && !sampler->source; i++) {
         struct hm_error error = {""};
-        if (strcmp(name, HM_SOURCE_AUTO) != 0 && strcmp(name, sources[i]) != 0)
+        if (!is_wanted(name, i, broker != NULL))
             continue;
-        sampler->source = hm_source_open(sources[i], &setup, unused, &error);
+        sampler->source = hm_source_open(sources[i].name, &setup, unused, &error);
+        sampler->sees_regions = sources[i].sees_regions;
         if (sampler->source)
             break;
-        snprintf(sampler->why_last, sizeof(sampler->why_last), "%s: %.180s", sources[i], error.text);
+        snprintf(sampler->why_last, sizeof(sampler->why_last), "%s: %.180s", sources[i].name, error.text);
         if (used < sizeof(sampler->why))
             used += (size_t)snprintf(sampler->why + used, sizeof(sampler->why) - used, "%s%s: %s", used ? "; " : "",
-                                     sources[i], error.text);
+                                     sources[i].name, error.text);
     }
     if (sampler->source)
         sampler->state = sampler->source->state;
@@ -76,14 +86,30 @@ void hm_sampler_explain_rate(const struct hm_sampler *sampler, char why[HM_SAMPL
 static void take(void *data, const struct hm_observation *seen, size_t count)
 {
     struct hm_sampler *sampler = data;
+    /* The source looks in another way now: what it found in use before cannot be compared. */
+    if (count > 0 && sampler->ways != sampler->source->state.ways)
+        hm_watch_forget_hits(sampler->watch);
+    sampler->ways = count > 0 ? sampler->source->state.ways : sampler->ways;
     for (size_t i = 0; i < count; i++) {
         uint32_t space = HM_PAGE_SPACE(seen[i].page);
+        uint64_t first = HM_PAGE_NUMBER(seen[i].page), start = (first << hm_page_shift()) + seen[i].offset;
+        double reads = (double)seen[i].reads, writes = (double)seen[i].writes;
         if (space >= sampler->ranks.n)
             continue;
-        uint64_t address = (HM_PAGE_NUMBER(seen[i].page) << hm_page_shift()) + seen[i].offset;
+        struct hm_watch_hit hit = {.start = start,
+                                   .end = start + 1,
+                                   .mapped = 1,
+                                   .reads = reads,
+                                   .writes = writes,
+                                   .samples = 1,
+                                   .is_saturated = seen[i].is_saturated};
+        if (sampler->sees_regions) {
+            hit.end = start + (seen[i].n_pages << hm_page_shift());
+            hit.mapped = hm_sampler_maps_bytes(&sampler->maps, space, first, seen[i].n_pages);
+            hit.samples = (reads + writes) / (1 + (double)seen[i].excess);
+        }
         sampler->last[sampler->n_last++ % HM_SAMPLER_LAST] = seen[i].page;
-        hm_watch_hit(sampler->watch, sampler->ranks.rank[space].pid, address, (double)seen[i].reads,
-                     (double)seen[i].writes);
+        hm_watch_hit(sampler->watch, sampler->ranks.rank[space].pid, &hit);
     }
 }
 
@@ -106,6 +132,7 @@ static int follow(struct hm_sampler *sampler, struct hm_error *error)
     for (size_t i = 0; i < watch->n; i++)
         pids[i] = watch->watched[i].process.pid;
     hm_ranks_free(&sampler->ranks);
+    hm_sampler_maps_free(&sampler->maps); /* the processes get other numbers */
     sampler->n_last = 0;
     int status = hm_ranks_init_list(&sampler->ranks, pids, (uint32_t)watch->n, geteuid(), error);
     free(pids);
@@ -125,8 +152,9 @@ void hm_sampler_read(struct hm_sampler *sampler, bool has_changed)
         status = source->read(source, &sampler->ranks, take, sampler, &error);
     if (status == 0 && has_changed)
         status = follow(sampler, &error);
-    if (status == 0 && sampler->is_watching)
-        status = source->update(source, &sampler->ranks, NULL, &error);
+    if (status == 0 && sampler->is_watching &&
+        (!sampler->sees_regions || hm_sampler_maps_look(&sampler->maps, &sampler->ranks, sampler->watch)))
+        status = source->update(source, &sampler->ranks, sampler->maps.maps, &error);
     sampler->state = source->state;
     if (status != 0)
         give_up(sampler, error.text);
@@ -142,5 +170,6 @@ void hm_sampler_close(struct hm_sampler *sampler)
     if (sampler->source)
         sampler->source->close(sampler->source);
     sampler->source = NULL;
+    hm_sampler_maps_free(&sampler->maps);
     hm_ranks_free(&sampler->ranks);
 }

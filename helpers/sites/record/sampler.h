@@ -3,6 +3,7 @@
 #ifndef HM_SITES_RECORD_SAMPLER_H
 #define HM_SITES_RECORD_SAMPLER_H
 
+#include "maps.h"
 #include "migrator/sources/source.h"
 #include "watch.h"
 
@@ -12,18 +13,24 @@
 
 struct hm_sampler {
     struct hm_source *source; /* NULL: there is none */
+    bool sees_regions;        /* its samples are of regions of pages */
     struct hm_ranks ranks;
     struct hm_watch *watch;
-    bool is_watching;          /* the source was told of processes */
-    char why[HM_SAMPLER_WHY];  /* why there is no source, or no better one; "": nothing to say */
-    char why_last[HM_WARNING]; /* the same of the one that was tried last, and needs least */
-    uint64_t period;           /* accesses per sample that were asked for; 0: none were */
-    uint64_t n_last;           /* samples, of which `last` has the last ones; 0 after processes have come or gone */
+    bool is_watching;            /* the source was told of processes */
+    struct hm_sampler_maps maps; /* of a source that sees regions */
+    unsigned ways;               /* of looking that the source had had when accesses were counted last */
+    char why[HM_SAMPLER_WHY];    /* why there is no source, or no better one; "": nothing to say */
+    char why_last[HM_WARNING];   /* the same of the one that was tried last, and needs least */
+    uint64_t period;             /* accesses per sample that were asked for; 0: none were */
+    uint64_t n_last;             /* samples, of which `last` has the last ones; 0 after processes have come or gone */
     uint64_t last[HM_SAMPLER_LAST]; /* their pages, with a process's number in `ranks` (migrator/decide/decide.h) */
     struct hm_source_state state;   /* of the source, also after it was closed */
 };
 
-/* Is this a source that sees single addresses and needs nothing beside this process? Else leaves a text. */
+/* The best source that sees single pages. */
+#define HM_SAMPLER_PAGES "pages"
+
+/* Is this a source of accesses to sites, or "auto"? Else leaves a text. */
 bool hm_sampler_knows(const char *name, struct hm_error *error);
 /* Opens the source of this name; "auto": the best. `period`: accesses per sample, 0: the source chooses. `broker`: the
  * socket of the step's broker, which lends events where the user may open none; NULL: there is none. Where no source

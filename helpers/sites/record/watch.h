@@ -46,6 +46,20 @@ struct hm_watch_heat {
     struct hm_slices large, ordered; /* where in large allocations, and where in the order of the others */
 };
 
+/* Accesses that a source has seen: to a page, or to a region of many. */
+struct hm_watch_hit {
+    uint64_t start, end;  /* addresses */
+    uint64_t mapped;      /* bytes of these that are memory; the rest is holes */
+    double reads, writes; /* in units of the source; where it does not tell them apart, all are reads */
+    double samples;       /* behind them, as counted ones */
+    bool is_saturated;    /* there may be more, and nobody knows how many */
+};
+
+struct hm_watch_sampled {
+    bool is_known;  /* accesses were sampled */
+    bool is_looked; /* by looks at regions, which do not tell reads from writes */
+};
+
 struct hm_watch_class {              /* of small allocations, of all processes */
     uint64_t allocations;            /* of those that have ended */
     uint64_t live_bytes, peak_bytes; /* as far as they were looked at */
@@ -63,7 +77,8 @@ struct hm_watch {
     size_t n;
     struct hm_watch_class class[HM_SITES_CLASSES];
     struct hm_watch_heat heat[HM_SITES_ENTRIES];
-    double samples, elsewhere; /* elsewhere: accesses to no site's memory */
+    double samples;
+    double elsewhere, saturated; /* accesses: to no site's memory, and those that may be more (hm_watch_hit) */
     uint64_t peak_bytes;
 };
 
@@ -75,12 +90,14 @@ void hm_watch_begin(struct hm_watch *watch);
 bool hm_watch_look(struct hm_watch *watch);
 /* Has the program cut off the table? Then what was in it is lost. */
 bool hm_watch_is_torn(void);
-/* Counts accesses to an address, by a process that is known. */
-void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t address, double reads, double writes);
+/* Counts accesses by a process that is known. */
+void hm_watch_hit(struct hm_watch *watch, pid_t pid, const struct hm_watch_hit *hit);
+/* Forgets the accesses that were counted so far. */
+void hm_watch_forget_hits(struct hm_watch *watch);
 /* All processes have ended, as far as the profile goes. */
 void hm_watch_end(struct hm_watch *watch);
-/* Puts sites, objects and sums into the profile; `is_sampled`: accesses were sampled. Returns 0, or -1 (ENOMEM). */
-int hm_watch_report(const struct hm_watch *watch, bool is_sampled, struct hm_profile *profile);
+/* Puts sites, objects and sums into the profile. Returns 0, or -1 (ENOMEM). */
+int hm_watch_report(const struct hm_watch *watch, const struct hm_watch_sampled *sampled, struct hm_profile *profile);
 /* Removes all files. */
 void hm_watch_close(struct hm_watch *watch);
 

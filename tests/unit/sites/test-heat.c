@@ -85,7 +85,9 @@ static int drop(void **state)
 static void hit(uint64_t address, int times)
 {
     for (int i = 0; i < times; i++)
-        hm_watch_hit(watch, PID, address, 1, 0.5);
+        hm_watch_hit(watch, PID,
+                     &(struct hm_watch_hit){
+                         .start = address, .end = address + 1, .mapped = 1, .reads = 1, .writes = 0.5, .samples = 1});
 }
 
 static void test_pages_are_in_slices(void **state)
@@ -99,7 +101,7 @@ static void test_pages_are_in_slices(void **state)
     hit(BASE + 32 * MIB, 5);
     hit(BASE + 48 * MIB, 1);
     watch->heat[MIXED].ordered.accesses[0] = 1.5; /* as many as those of large ones */
-    assert_int_equal(hm_watch_report(watch, true, &profile), 0);
+    assert_int_equal(hm_watch_report(watch, &(struct hm_watch_sampled){.is_known = true}, &profile), 0);
     assert_int_equal(profile.n_sites, N_SITES);
     const struct hm_slices *large = &profile.site[LARGE].slices, *ordered = &profile.site[ORDERED].slices;
     assert_true(large->is_known && large->step_bytes == 0);
@@ -138,6 +140,36 @@ static void test_sites_in_one_page(void **state)
     }
 }
 
+/* Memory that was found in use at every look counts as saturated; what was seen before another way of looking is
+ * forgotten. */
+static void test_looks_at_regions(void **state)
+{
+    struct hm_profile profile = {.elapsed_s = 1};
+    (void)state;
+    const struct hm_watch_sampled looked = {.is_known = true, .is_looked = true};
+    struct hm_watch_hit region = {
+        .start = BASE - MIB, .end = BASE + 3 * MIB, .mapped = 4 * MIB, .reads = 40, .samples = 8, .is_saturated = true};
+    hm_watch_forget_hits(watch);
+    hm_watch_hit(watch, PID, &region);
+    region.is_saturated = false;
+    hm_watch_hit(watch, PID, &region);
+    assert_int_equal(hm_watch_report(watch, &looked, &profile), 0);
+    assert_float_equal(profile.samples, 16, 1e-9);
+    assert_float_equal(profile.elsewhere, 20, 1e-9);
+    assert_float_equal(profile.saturated, 40, 1e-9);
+    assert_float_equal(profile.site[LARGE].reads, 60, 1e-9);
+    assert_float_equal(profile.site[LARGE].samples, 12, 1e-9);
+    assert_true(profile.site[LARGE].is_untold && profile.site[LARGE].slices.is_known);
+    assert_float_equal(profile.site[LARGE].slices.accesses[0], 5, 1e-9);
+    assert_float_equal(profile.site[LARGE].slices.accesses[12], 0, 1e-9);
+    assert_float_equal(profile.site[ORDERED].reads, 0, 1e-9);
+    free(profile.site);
+    free(profile.object);
+    hm_watch_forget_hits(watch);
+    assert_float_equal(watch->samples + watch->elsewhere + watch->saturated + watch->heat[LARGE].reads, 0, 1e-9);
+    assert_float_equal(watch->heat[LARGE].large.accesses[0], 0, 1e-9);
+}
+
 /* What a program has written into its file makes no slice. */
 static void test_an_order_that_is_none(void **state)
 {
@@ -158,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pages_are_in_slices),
         cmocka_unit_test(test_sites_in_one_page),
+        cmocka_unit_test(test_looks_at_regions),
         cmocka_unit_test(test_an_order_that_is_none),
     };
     return cmocka_run_group_tests(tests, make, drop);
