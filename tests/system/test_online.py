@@ -53,6 +53,9 @@ def no_job_is_left(clean_node):
 
 @pytest.fixture
 def lent():
+    """A broker that runs since another test's job may lend nothing: it would stay for a minute."""
+    slurm.run("pkill -x hybridmem-damon", check=False)
+    slurm.wait_for(lambda: slurm.run("pgrep -x hybridmem-damon", check=False).returncode, "the end of the broker")
     with slurm.configured(slurm.CONFIG.read_text() + "lend_samples = yes\n"):
         yield
 

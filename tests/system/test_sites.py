@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+import knownsites
 import migration
 import pytest
 import slurm
@@ -14,7 +15,6 @@ from migration import FAST, SLOW, killed, scarce_fast
 from test_isolate import by_node
 
 SOURCE = Path(__file__).parents[1] / "cli" / "sites-probe.c"
-KNOWN_SOURCE = Path(__file__).parent / "programs" / "sites" / "known.c"
 MIB = slurm.MIB
 HOT = {2: 750, 8: 250}  # accesses to the sites that the probe uses, by their MiB; it has one of each size up to 8 MiB
 ALL = sum(range(1, 9))
@@ -214,23 +214,19 @@ def test_steps_of_another_mode_are_not_guided(probe):
     assert "left 1" in output and "libhybridmem" not in output and "sites=" not in output
 
 
-KNOWN = 20  # sites of known.c, with known traffic
 LEAST_SAMPLES = 500
 MOST_OUTSIDE = 3  # of 20 that are 95 % sure: more are in one of 60 profiles
 
 
 def test_shares_by_sampling_are_within_their_stated_confidence():
     """Of 20 sites, which are callers of one function that allocates for all."""
-    folder = slurm.folder_of("alice")
-    slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -o {folder}/known {KNOWN_SOURCE}")
-    words = f"hybridmem sites run --overhead 10% -o {folder}/known.json -- {folder}/known {KNOWN}"
-    truth = {}
-    for line in slurm.run(words).stdout.splitlines()[:KNOWN]:
-        size, fetched, _ = map(int, line.split())  # a line is fetched once for each access
-        truth[size] = size * fetched
-    profile = json.loads((folder / "known.json").read_text())
-    found = {site["peak_bytes"]: site for site in profile["sites"] if site["peak_bytes"] in truth}
-    assert len(found) == KNOWN and profile["sampling"]["source"] == "clock"
+    program = knownsites.build("alice")
+    path = program.with_suffix(".json")
+    words = f"hybridmem sites run --overhead 10% -o {path} -- {program} {knownsites.KNOWN}"
+    truth = knownsites.truth(slurm.run(words).stdout)
+    profile = json.loads(path.read_text())
+    found = knownsites.found(profile, truth)
+    assert profile["sampling"]["source"] == "clock"
     outside = []
     for size, accesses in truth.items():
         share, bounds = accesses / sum(truth.values()), found[size]["confidence"]

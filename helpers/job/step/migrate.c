@@ -83,7 +83,9 @@ void hm_step_lend(const struct hm_preparation *p)
     const struct hm_config *config = &p->step->config;
     char home[HM_JOB_CGROUP], paranoid[16] = "";
     struct hm_error error = {0};
-    if (!config->lend_samples || atoi(hm_perf_read_paranoid(paranoid, sizeof(paranoid))) <= HM_PERF_PARANOID_MOST)
+    bool may_look = !p->step->request.guide.online; /* who moves memory while it is recorded needs single pages */
+    if ((!config->lend_samples && !may_look) ||
+        atoi(hm_perf_read_paranoid(paranoid, sizeof(paranoid))) <= HM_PERF_PARANOID_MOST)
         return;
     if (hm_damon_ensure(config, home_of(p, home), &error) != 0)
         hm_log(HM_LOG_WARNING, "no samples are lent: %s", error.text);

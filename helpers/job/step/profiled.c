@@ -125,7 +125,7 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
         words[n++] = "--rate";
         words[n++] = rate;
     }
-    if (step->config.lend_samples) {
+    if (step->config.lend_samples || !plan) { /* who guides has no use for DAMON's regions */
         words[n++] = "--broker";
         words[n++] = hm_damon_socket_path(&step->config, broker, sizeof(broker));
     }

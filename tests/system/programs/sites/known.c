@@ -2,12 +2,12 @@
 /*
  * A program of up to 20 allocation sites, callers of one function that allocates for all, each with traffic of its own.
  *
- *     known SITES [FILE]    ends with status 3 where FILE is there
+ *     known SITES [FILE [TIMES]]    ends with status 3 where FILE is there
  *
  * Site n, from 0 on, has 3 MiB and 64 KiB for each site before it. They are written once, then n % 4 times, and then
- * read n + 2 times, one access for each line. Prints "BYTES FETCHED WRITTEN" of each site: how often each line reaches
- * the memory behind a cache that is smaller. Reading comes last, and all is done on one CPU, so that no written line is
- * left in a cache.
+ * read n + 2 times, one access for each line; all but the first write so many TIMES. Prints "BYTES FETCHED WRITTEN" of
+ * each site: how often each line reaches the memory behind a cache that is smaller. Reading comes last, and all is done
+ * on one CPU, so that no written line is left in a cache.
  */
 #include <sched.h>
 #include <stdint.h>
@@ -69,11 +69,23 @@ __attribute__((noinline)) static void read_all(const char *memory, size_t bytes)
     sum += found;
 }
 
+static void use(char **memory, int n)
+{
+    for (int pass = 0; pass < SITES; pass++)
+        for (int i = 0; i < n; i++)
+            if (pass < writes_of(i))
+                write_all(memory[i], BYTES(i));
+    for (int pass = 0; pass < SITES + 2; pass++)
+        for (int i = 0; i < n; i++)
+            if (pass < reads_of(i))
+                read_all(memory[i], BYTES(i));
+}
+
 int main(int argc, char **argv)
 {
     char *memory[SITES];
     cpu_set_t one;
-    int n = argc > 1 ? atoi(argv[1]) : 0;
+    int n = argc > 1 ? atoi(argv[1]) : 0, times = argc > 3 ? atoi(argv[3]) : 1;
     if (n < 1 || n > SITES)
         return 2;
     if (argc > 2 && access(argv[2], F_OK) == 0)
@@ -84,15 +96,9 @@ int main(int argc, char **argv)
         abort();
     for (int i = 0; i < n; i++)
         memory[i] = callers[i]();
-    for (int pass = 0; pass < SITES; pass++)
-        for (int i = 0; i < n; i++)
-            if (pass < writes_of(i))
-                write_all(memory[i], BYTES(i));
-    for (int pass = 0; pass < SITES + 2; pass++)
-        for (int i = 0; i < n; i++)
-            if (pass < reads_of(i))
-                read_all(memory[i], BYTES(i));
+    for (int i = 0; i < times; i++)
+        use(memory, n);
     for (int i = 0; i < n; i++)
-        printf("%zu %d %d\n", BYTES(i), 1 + writes_of(i) + reads_of(i), 1 + writes_of(i));
+        printf("%zu %d %d\n", BYTES(i), 1 + times * (writes_of(i) + reads_of(i)), 1 + times * writes_of(i));
     return 0;
 }

@@ -296,18 +296,22 @@ static void test_a_monitor_is_started_without_the_lock(void **state)
     }
 }
 
-/* The broker is started for samples where users may open no events, and the site lends them. */
-static void test_a_broker_is_started_where_samples_are_lent(void **state)
+/* The broker is started for samples where users may open no events: for recorders that guide, if the site lends some;
+ * for others also for DAMON. */
+static void test_a_broker_is_started_where_recorders_need_it(void **state)
 {
     (void)state;
     static const struct {
         const char *paranoid;
-        bool lends;
+        bool lends, guides;
         int brokers;
-    } lending[] = {{"3", true, 1}, {"4", true, 1}, {"2", true, 0}, {"-1", true, 0}, {"", true, 0}, {"3", false, 0}};
+    } lending[] = {{"3", true, true, 1},   {"4", true, true, 1},  {"2", true, true, 0},
+                   {"-1", true, true, 0},  {"", true, true, 0},   {"3", false, true, 0},
+                   {"3", false, false, 1}, {"3", true, false, 1}, {"2", false, false, 0}};
     for (size_t i = 0; i < N_ROWS(lending); i++) {
         paranoid = lending[i].paranoid;
         step.config.lend_samples = lending[i].lends;
+        step.request.guide.online = lending[i].guides;
         brokers = 0;
         hm_step_lend(&preparation);
         assert_int_equal(brokers, lending[i].brokers);
@@ -368,7 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_migrator_is_started_without_the_lock),
         cmocka_unit_test(test_a_monitor_is_started_without_the_lock),
-        cmocka_unit_test_setup_teardown(test_a_broker_is_started_where_samples_are_lent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_broker_is_started_where_recorders_need_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_step_starts_the_monitor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_place_of_a_dead_starter_is_free, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_more_migrators_than_places, set_up, tear_down),
