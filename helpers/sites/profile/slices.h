@@ -47,9 +47,9 @@ static inline int hm_slices_of_block(uint64_t block_bytes, uint64_t before, uint
 
 /*
  * The share of the site's accesses that each slice is expected to have. Few samples differ by chance. So slices that
- * follow each other have one rate, but where the samples tell more than one: the partition is the most likely one, with a penalty for each part by which chance alone makes one in 5 % of the sites
- * (Bayesian blocks: Scargle et al., The Astrophysical Journal 764, 2013, sections 2.4 and 3). Without samples, the
- * shares of the bytes.
+ * follow each other have one rate, but where the samples tell more than one: the partition is the most likely one, with
+ * a penalty for each part by which chance alone makes one in 5 % of the sites (Bayesian blocks: Scargle et al., The
+ * Astrophysical Journal 764, 2013, sections 2.4 and 3). Without samples, the shares of the bytes.
  */
 void hm_slices_expect(const struct hm_slices *slices, double share[HM_SLICES]);
 
