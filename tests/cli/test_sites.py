@@ -92,7 +92,7 @@ def test_the_page_has_the_curve_and_the_sites(tmp_path):
 def test_the_page_has_the_slices_of_the_most_used_sites(tmp_path):
     def change(profile):
         for site in profile["sites"][:2]:
-            site["slices"] = {"step_bytes": None, "extent_bytes": None, "accesses": [0.0] * 31 + [8.0]}
+            site["slices"] = {"step_bytes": None, "extent_bytes": None, "accesses": [0.0] * 31 + [8.0], "samples": 8.0}
         profile["sites"][1]["slices"].update(step_bytes=MIB, extent_bytes=5 * MIB // 2, accesses=[6.0, 0.0, 2.0])
 
     path = changed(tmp_path, change)
@@ -510,8 +510,13 @@ def test_merged_profiles_have_the_most_that_was_touched(tmp_path):
 
 
 def test_merged_slices_are_those_of_the_runs_that_use_the_site(tmp_path):
-    def sliced(step, *accesses):
-        return {"step_bytes": step, "extent_bytes": step * len(accesses), "accesses": list(accesses)}
+    def sliced(step, *accesses, samples=4):
+        return {
+            "step_bytes": step,
+            "extent_bytes": step * len(accesses),
+            "accesses": list(accesses),
+            "samples": samples,
+        }
 
     def first(profile):
         a, b, c = profile["sites"][:3]
@@ -526,7 +531,7 @@ def test_merged_slices_are_those_of_the_runs_that_use_the_site(tmp_path):
     before.write_text(changed(tmp_path, first).read_text())
     sites("merge", "-o", merged, before, changed(tmp_path, second))
     found = {site["id"]: site["slices"] for site in json.loads(merged.read_text())["sites"]}
-    assert found[A] == sliced(2**60, 2**60) and found[C] == sliced(MIB, 1, 2, 3)
+    assert found[A] == sliced(2**60, 2**60, samples=8) and found[C] == sliced(MIB, 1, 2, 3)
     assert found[B] is None  # no slice of one is a multiple of the other's
     sites("merge", "-o", tmp_path / "again.json", changed(tmp_path, second), before)
     found = {site["id"]: site["slices"] for site in json.loads((tmp_path / "again.json").read_text())["sites"]}

@@ -86,12 +86,22 @@ static void raise(uint64_t most[SLOTS], size_t first, size_t last, uint64_t byte
         most[slot] = hm_most(most[slot], bytes);
 }
 
-/* What was there at the last look, of which some has ended, can have been there until the site's last end. */
-static void raise_ended(struct hm_series *series, const struct hm_watch *watch, size_t at, size_t now)
+/* The slot of a time that the program has noted: any at all, and not before 0. */
+static size_t slot_of(const struct hm_series *series, const struct hm_watch *watch, int64_t noted_ns)
 {
-    int64_t ended_ns = watch->table->entry[at].ended_ns;
-    size_t slot = ended_ns > 0 ? (size_t)(hm_less((uint64_t)ended_ns, watch->began_ns) / series->slot_ns) : 0;
-    raise(series->most[at], series->last, hm_least(slot, now), series->live[at]);
+    return noted_ns > 0 ? (size_t)(hm_less((uint64_t)noted_ns, watch->began_ns) / series->slot_ns) : 0;
+}
+
+/* What a look finds of a site can have been there since the last look, but not before the site began. What was there at
+ * the last look, of which some has ended, can have been there until the site's last end. */
+static void raise_between(struct hm_series *series, const struct hm_watch *watch, size_t at, size_t now, uint64_t bytes)
+{
+    const struct hm_sites_entry *entry = &watch->table->entry[at];
+    size_t born = series->live[at] > 0 ? 0 : slot_of(series, watch, entry->born_ns);
+    size_t ended = slot_of(series, watch, entry->ended_ns);
+    raise(series->most[at], hm_least(hm_most(series->last, born), now), now, bytes);
+    if (bytes < series->live[at])
+        raise(series->most[at], series->last, hm_least(ended, now), series->live[at]);
 }
 
 static uint64_t small_bytes(const struct hm_watch *watch)
@@ -158,9 +168,7 @@ void hm_series_look(struct hm_series *series, const struct hm_watch *watch, cons
         uint64_t bytes = bytes_of(entry->live_bytes), peak = bytes_of(entry->peak_bytes);
         if (peak > series->peak[i]) /* at some time since the last look */
             series->peak[i] = bytes = peak;
-        raise(series->most[i], series->last, now, bytes);
-        if (bytes < series->live[i])
-            raise_ended(series, watch, i, now);
+        raise_between(series, watch, i, now, bytes);
         series->live[i] = bytes_of(entry->live_bytes);
         series->between[i].most = hm_most(series->between[i].most, bytes);
     }

@@ -162,6 +162,26 @@ static void test_memory_that_ends_between_two_looks(void **state)
     }
 }
 
+/* What a look finds was not there before the site began, as the library notes it: any time at all. */
+static void test_memory_that_begins_between_two_looks(void **state)
+{
+    static const struct {
+        int64_t born_ms;
+        int first; /* the first part that has the memory */
+    } rows[] = {{777, 7}, {1377, 13}, {9999, 20}, {100, 5}, {0, 5}, {-9, 5}};
+    struct scene scene;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        setup_scene(&scene);
+        look(&scene, 519, FIRST, 0);
+        scene.watch.table->entry[FIRST].born_ns = rows[i].born_ms * (int64_t)MS;
+        look(&scene, 2010, FIRST, 7);
+        look(&scene, 3200, FIRST, 7);
+        end_scene(&scene);
+        assert_parts(&scene.site[0], rows[i].first, 31, 7);
+    }
+}
+
 /* Memory that comes and goes between two looks is known by its peak. */
 static void test_a_peak_between_two_looks(void **state)
 {
@@ -297,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_when_a_site_is_alive),
         cmocka_unit_test(test_looks_that_are_far_from_each_other),
         cmocka_unit_test(test_memory_that_ends_between_two_looks),
+        cmocka_unit_test(test_memory_that_begins_between_two_looks),
         cmocka_unit_test(test_a_peak_between_two_looks),
         cmocka_unit_test(test_resident_memory),
         cmocka_unit_test(test_memory_that_looks_do_not_see),
