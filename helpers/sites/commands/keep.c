@@ -27,17 +27,12 @@ struct place {
 
 enum found { FAILED, IS_FREE, IS_TAKEN, IS_PLACED };
 
-/* Is there a profile? The folder is opened so that NFS looks at it anew: another node may have put one there since this
- * node has looked. Returns 1 or 0, or -1 with a text. */
+/* Is there a profile? Returns 1 or 0, or -1 with a text. */
 static int is_there(const struct place *place, struct hm_error *error)
 {
-    int folder = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int status = folder < 0 ? -1 : access(place->path, F_OK) == 0 ? 1 : errno == ENOENT ? 0 : -1;
-    if (status < 0)
-        hm_fail_errno(error, "%s", place->path);
-    if (folder >= 0)
-        close(folder);
-    return status;
+    if (access(place->path, F_OK) == 0)
+        return 1;
+    return errno == ENOENT ? 0 : hm_fail_errno(error, "%s", place->path);
 }
 
 /* Gives the profile that is there a name of its own, which is none of a profile. */
