@@ -18,7 +18,7 @@ helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost
 helpers/memmode/*                   lint unit cli fuzz cluster
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
 helpers/sites/compile/*             lint unit cli fuzz system meter cost compile
-helpers/sites/record/*              lint unit cli fuzz system meter cost arm64
+helpers/sites/record/*              lint unit cli fuzz system migrator meter cost arm64
 helpers/sites/*                     lint unit cli fuzz system meter cost
 helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost arm64
 etc/*memmode*|etc/*constraint*|etc/*submit*|etc/*reap*|etc/*wipe*|etc/*export*|etc/*collect* lint cli modes system namespaces accounting cluster
@@ -47,7 +47,7 @@ tests/system/test_reset*            lint reset
 tests/system/accounting.py           lint accounting cluster
 tests/system/test_accounting*|tests/system/test_collect* lint accounting
 tests/system/test_meter*            lint meter
-tests/system/test_mbi*|tests/system/mbicounters.py|tests/system/programs/sites/* lint system meter
+tests/system/test_mbi*|tests/system/mbicounters.py|tests/system/knownsites.py|tests/system/programs/sites/* lint system migrator meter
 tests/system/test_modes*            lint modes
 tests/system/modes.py               lint modes system slurm26
 tests/system/test_*                 lint system slurm26

@@ -259,11 +259,11 @@ def test_a_profiled_job_leaves_a_profile_that_the_next_is_guided_by(unkept):
     slurm.wait_job(job_id)
     record = slurm.record(job_id)
     path = store(unkept) / f"{job_id}.0.json"
-    why = record["profile"].pop("unsampled")
-    assert why.startswith("clock: the kernel refuses: kernel.perf_event_paranoid is 3"), slurm.output(job_id)
+    why = record["profile"].pop("unsampled")  # by DAMON, which a busy machine gives the time for a look
     assert record["profile"] | {"unsampled": None} == SAMPLED | {"file": str(path)}
     assert record["exit_code"] == 0 and record["plan"]["mode"] == "profile" and record["guided"] is None
     profile = json.loads(path.read_text())
+    assert profile["sampling"]["samples"] if why is None else why.startswith("damon took no sample in "), why
     assert profile["processes"] == 2 and profile["program"]["command"] == f"{unkept} hot 0"
     assert {site["peak_bytes"] // MIB for site in profile["sites"] if site["frames"]} >= set(range(1, 9))
     assert f"profile      {path}" in slurm.run(f"hybridmem show {job_id}", user="alice").stdout

@@ -88,7 +88,7 @@ void hm_step_lend(const struct hm_preparation *p)
         atoi(hm_perf_read_paranoid(paranoid, sizeof(paranoid))) <= HM_PERF_PARANOID_MOST)
         return;
     if (hm_damon_ensure(config, home_of(p, home), &error) != 0)
-        hm_log(HM_LOG_WARNING, "no samples are lent: %s", error.text);
+        hm_log(HM_LOG_WARNING, "the step has no samples by hybridmem-damon: %s", error.text);
 }
 
 /*

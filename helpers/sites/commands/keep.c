@@ -80,7 +80,7 @@ static enum found look_alone(struct place *place, const char *build_id, struct h
 }
 
 /*
- * Adds the profile that was taken. Of two that cannot be summed, as those of tasks with samples and without, that of
+ * Adds the profile that was taken. Of two that cannot be summed, as those by different sources of samples, that of
  * more processes stays: *profile may be another then, and *read, which is to be freed, is that one. Returns 0, or -1
  * with a text: something is not in the sum.
  */
