@@ -99,8 +99,8 @@ static int find_place(struct hm_newfile *file, const char *path, const char *exa
         return 0;
     if (!S_ISREG(status.st_mode))
         return fail_kind(path, example, error);
-    if (access(file->path, W_OK) != 0)
-        return hm_fail_errno(error, "%s", path);
+    if (access(file->path, W_OK) != 0) /* what has gone meanwhile is missing */
+        return errno == ENOENT ? 0 : hm_fail_errno(error, "%s", path);
     file->mode = status.st_mode & 0777;
     if (geteuid() == 0) {
         file->uid = status.st_uid;

@@ -139,7 +139,8 @@ static int find_other_build(struct work *work, const char *shared, struct hm_err
 {
     const struct hm_error before = *error;
     const char *input = work->options.input;
-    bool is_found = (input && find_in_stores(work, shared, input)) || find_in_stores(work, shared, NULL);
+    bool is_found = (input && work->options.takes_stale && find_in_stores(work, shared, input)) ||
+                    find_in_stores(work, shared, NULL);
     if (is_found && work->options.takes_stale) {
         *error = (struct hm_error){""};
         return 0;

@@ -63,12 +63,10 @@ static enum found look(struct place *place, struct hm_error *error)
         return status < 0 ? FAILED : take(place, error);
     if (place->file.fd < 0)
         return IS_FREE;
-    if (hm_newfile_place(&place->file) != 0) {
-        hm_fail_errno(error, "%s", place->path);
-        return FAILED;
-    }
-    hm_store_trim(place->folder);
-    return IS_PLACED;
+    if (hm_newfile_place(&place->file) == 0)
+        return IS_PLACED;
+    hm_fail_errno(error, "%s", place->path);
+    return FAILED;
 }
 
 static enum found look_alone(struct place *place, const char *build_id, struct hm_error *error)
@@ -115,10 +113,18 @@ static int write_file(struct place *place, const struct hm_profile *profile, str
 static void give_back(const struct place *place, const char *build_id)
 {
     char folder[PATH_MAX];
+    if (!place->taken[0])
+        return;
     int lock = hm_store_lock(build_id, folder, NULL);
-    if (lock >= 0 && place->taken[0] && is_there(place, NULL) == 0)
+    if (lock >= 0 && is_there(place, NULL) == 0)
         (void)rename(place->taken, place->path);
     hm_flock_close(lock);
+}
+
+/* What was taken is in this process's file alone: it is placed without the lock, too, where nothing is in its way. */
+static bool place_anyway(const struct place *place)
+{
+    return place->file.fd >= 0 && link(place->file.temporary, place->path) == 0;
 }
 
 /* Finds the profile's place, whose folder exists. Returns 0, or -1 with a text. */
@@ -143,12 +149,17 @@ int hm_sites_keep(struct hm_profile *profile, const char *build_id, const char *
         if (found == IS_TAKEN && add_taken(&place, &profile, &read, error) < 0)
             status = -1;
         if ((found == IS_FREE || found == IS_TAKEN) && write_file(&place, profile, error) < 0) {
+            hm_newfile_close(&place.file);
             give_back(&place, build_id);
             found = FAILED;
         } else if (place.taken[0]) {
             unlink(place.taken);
         }
     } while (found == IS_FREE || found == IS_TAKEN);
+    if (found == FAILED && place_anyway(&place))
+        found = IS_PLACED;
+    if (found == IS_PLACED)
+        hm_store_trim(place.folder);
     hm_newfile_close(&place.file);
     hm_profile_free(read);
     return found == IS_PLACED ? status : -1;

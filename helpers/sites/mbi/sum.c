@@ -114,6 +114,7 @@ static void clear(struct hm_profile *profile)
     for (size_t i = 0; i < profile->n_sites; i++) {
         struct hm_profile_site *site = &profile->site[i];
         site->samples = site->reads = site->writes = NAN;
+        site->is_untold = false;
         site->counted = (struct hm_profile_bounds){NAN, NAN};
     }
     profile->samples = profile->elsewhere = profile->saturated = NAN;

@@ -35,10 +35,11 @@ static double add_sampled(double a, double b, bool is_partly)
     return add_real(a, b);
 }
 
-/* Has one of them no samples at all, as of a task for which there was no source? Then the accesses are the other's. */
+/* Has one of them no samples at all, as of a task for which there was no source? Then the accesses are the other's,
+ * unless they were counted, with bounds by repeated runs. */
 static bool is_partly_sampled(const struct hm_profile *a, const struct hm_profile *b)
 {
-    return !a->source != !b->source;
+    return !a->source != !b->source && !hm_profile_is_counted(a) && !hm_profile_is_counted(b);
 }
 
 static int check(const struct hm_profile *into, const struct hm_profile *from, const char *path, struct hm_error *error)
@@ -185,7 +186,7 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
     to->has_series = to->has_series && from->has_series;
     for (int i = 0; i < HM_PROFILE_PARTS; i++)
         to->series[i] = to->has_series ? hm_most(to->series[i], from->series[i]) : 0;
-    to->alive = join(to->alive, from->alive);
+    to->alive = to->has_series ? join(to->alive, from->alive) : (struct hm_profile_alive){0, 0};
     add_resident(&to->resident, &from->resident, before_s, more_s);
     add_slices(to, from);
     to->allocations = add(to->allocations, from->allocations);

@@ -51,7 +51,7 @@ static void partition(struct prefix *prefix, int n)
 {
     double penalty = penalty_of(prefix[n].samples);
     for (int end = 1; end <= n; end++) {
-        prefix[end].fit = -INFINITY;
+        prefix[end] = (struct prefix){prefix[end].samples, prefix[end].bytes, -INFINITY, 0};
         for (int begin = 0; begin < end; begin++) {
             double fit = prefix[begin].fit + fit_of(&prefix[begin], &prefix[end]) - penalty;
             if (fit > prefix[end].fit) {
@@ -68,6 +68,8 @@ static void count(const struct hm_slices *slices, int n, struct prefix prefix[HM
     for (int i = 0; i < n; i++)
         all += slices->accesses[i];
     double unit = all > 0 ? slices->samples / all : 0;
+    if (!isfinite(unit)) /* a profile may have any numbers */
+        unit = 0;
     prefix[0] = (struct prefix){.samples = 0};
     for (int i = 0; i < n; i++) {
         prefix[i + 1].samples = prefix[i].samples + slices->accesses[i] * unit;

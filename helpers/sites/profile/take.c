@@ -83,7 +83,7 @@ char *hm_take_text(struct hm_taker *taker, const json_t *from, const char *key, 
 bool hm_take_is_control(const char *at)
 {
     unsigned char byte = (unsigned char)at[0];
-    return byte < 0x20 || byte == 0x7f || (byte == 0xc2 && (unsigned char)at[1] < 0xa0);
+    return byte < 0x20 || byte == 0x7f || (byte == 0xc2 && (unsigned char)at[1] >= 0x80 && (unsigned char)at[1] < 0xa0);
 }
 
 char *hm_take_line(struct hm_taker *taker, const json_t *from, const char *key, bool may_be_null)

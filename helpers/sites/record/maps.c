@@ -46,6 +46,11 @@ static void read_one(struct hm_sampler_maps *all, struct hm_rank *rank, uint32_t
     (void)hm_maps_read(&all->maps[space], &reader, NULL); /* where it has ended, it has no memory */
 }
 
+bool hm_sampler_maps_is_due(const struct hm_sampler_maps *all)
+{
+    return hm_clock_s(CLOCK_MONOTONIC) >= all->looked_s + LOOK_S;
+}
+
 bool hm_sampler_maps_look(struct hm_sampler_maps *all, struct hm_ranks *ranks, const struct hm_watch *watch)
 {
     double now_s = hm_clock_s(CLOCK_MONOTONIC);

@@ -16,6 +16,8 @@ struct hm_sampler_maps {
     struct hm_devices devices;
 };
 
+/* Is the last look a second ago, or was there none? */
+bool hm_sampler_maps_is_due(const struct hm_sampler_maps *all);
 /* Reads the mappings of those processes that have other ones, once a second, without those of the recording itself.
  * Returns whether it has. */
 bool hm_sampler_maps_look(struct hm_sampler_maps *all, struct hm_ranks *ranks, const struct hm_watch *watch);

@@ -57,7 +57,8 @@ void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const c
         sampler->sees_regions = sources[i].sees_regions;
         if (sampler->source)
             break;
-        snprintf(sampler->why_last, sizeof(sampler->why_last), "%s: %.180s", sources[i].name, error.text);
+        if (!sources[i].sees_regions || !sampler->why_last[0]) /* of single pages, the last one needs least */
+            snprintf(sampler->why_last, sizeof(sampler->why_last), "%s: %.180s", sources[i].name, error.text);
         if (used < sizeof(sampler->why))
             used += (size_t)snprintf(sampler->why + used, sizeof(sampler->why) - used, "%s%s: %s", used ? "; " : "",
                                      sources[i].name, error.text);
@@ -150,8 +151,11 @@ void hm_sampler_read(struct hm_sampler *sampler, bool has_changed)
         return;
     if (sampler->is_watching)
         status = source->read(source, &sampler->ranks, take, sampler, &error);
-    if (status == 0 && has_changed)
+    sampler->has_to_follow = sampler->has_to_follow || has_changed;
+    if (status == 0 && sampler->has_to_follow && (!sampler->sees_regions || hm_sampler_maps_is_due(&sampler->maps))) {
+        sampler->has_to_follow = false;
         status = follow(sampler, &error);
+    }
     if (status == 0 && sampler->is_watching &&
         (!sampler->sees_regions || hm_sampler_maps_look(&sampler->maps, &sampler->ranks, sampler->watch)))
         status = source->update(source, &sampler->ranks, sampler->maps.maps, &error);

@@ -18,9 +18,10 @@ struct hm_sampler {
     struct hm_watch *watch;
     bool is_watching;            /* the source was told of processes */
     struct hm_sampler_maps maps; /* of a source that sees regions */
+    bool has_to_follow;          /* processes have come or gone */
     unsigned ways;               /* of looking that the source had had when accesses were counted last */
     char why[HM_SAMPLER_WHY];    /* why there is no source, or no better one; "": nothing to say */
-    char why_last[HM_WARNING];   /* the same of the one that was tried last, and needs least */
+    char why_last[HM_WARNING];   /* the same of the one of single pages that was tried last, and needs least */
     uint64_t period;             /* accesses per sample that were asked for; 0: none were */
     uint64_t n_last;             /* samples, of which `last` has the last ones; 0 after processes have come or gone */
     uint64_t last[HM_SAMPLER_LAST]; /* their pages, with a process's number in `ranks` (migrator/decide/decide.h) */
@@ -33,8 +34,8 @@ struct hm_sampler {
 /* Is this a source of accesses to sites, or "auto"? Else leaves a text. */
 bool hm_sampler_knows(const char *name, struct hm_error *error);
 /* Opens the source of this name; "auto": the best. `period`: accesses per sample, 0: the source chooses. `broker`: the
- * socket of the step's broker, which lends events where the user may open none; NULL: there is none. Where no source
- * works, `why` says so, and nothing is sampled. */
+ * socket of the step's broker, which has DAMON, and lends events where the user may open none; NULL: there is none.
+ * Where no source works, `why` says so, and nothing is sampled. */
 void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead,
                      uint64_t period, const char *broker);
 /* Why not one of `period` accesses is sampled, as was asked for: the source takes samples by time, there is none, or it

@@ -46,7 +46,7 @@ struct hm_watch_heat {
     struct hm_slices large, ordered; /* where in large allocations, and where in the order of the others */
 };
 
-/* Accesses that a source has seen: to a page, or to a region of many. */
+/* Accesses that a source has seen: to a byte, or to a region of pages. */
 struct hm_watch_hit {
     uint64_t start, end;  /* addresses */
     uint64_t mapped;      /* bytes of these that are memory; the rest is holes */

@@ -134,6 +134,7 @@ static void test_chance_makes_no_slice_hot(void **state)
     slices.samples = 0;
     assert_true(difference(&slices) < 1e-9);
     assert_true(difference(&(struct hm_slices){.is_known = true}) < 1e-9);
+    assert_true(difference(&(struct hm_slices){.is_known = true, .accesses = {1e-310}, .samples = 1e18}) < 1e-9);
 }
 
 /* Three slices that have nine of ten samples; what a sample stands for does not count. */
