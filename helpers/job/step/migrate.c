@@ -12,6 +12,7 @@
 #include "job/programs/damonstart.h"
 #include "job/programs/migrator.h"
 #include "parts.h"
+#include "profiled.h"
 #include "slurm/stepcgroup.h"
 
 #define LOSS "nothing is migrated"
@@ -83,8 +84,7 @@ void hm_step_lend(const struct hm_preparation *p)
     const struct hm_config *config = &p->step->config;
     char home[HM_JOB_CGROUP], paranoid[16] = "";
     struct hm_error error = {0};
-    bool may_look = !p->step->request.guide.online; /* who moves memory while it is recorded needs single pages */
-    if ((!config->lend_samples && !may_look) ||
+    if ((!config->lend_samples && !hm_profiled_may_look(p->step)) ||
         atoi(hm_perf_read_paranoid(paranoid, sizeof(paranoid))) <= HM_PERF_PARANOID_MOST)
         return;
     if (hm_damon_ensure(config, home_of(p, home), &error) != 0)

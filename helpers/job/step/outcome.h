@@ -26,8 +26,8 @@ struct hm_outcome {
     uint32_t has_guided;
     struct hm_guided guided;
     uint32_t n_guided, n_unguided; /* tasks that are guided, and that are not */
-    /* recorders that tasks have started; and the same as above for why one was not */
-    uint32_t n_recorders;
+    /* recorders that tasks began to start, and have started; and the same as above for why one was not */
+    uint32_t n_begun, n_recorders;
     struct hm_process recorder[HM_OUTCOME_RECORDERS];
     uint32_t counting; /* of method=mbi: what came of the process that counts (mbitask.c) */
     uint32_t has_unprofiled;

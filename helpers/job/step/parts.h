@@ -70,8 +70,8 @@ int hm_step_migrate(struct hm_preparation *p, struct hm_error *error);
 
 /*
  * Starts the broker for a step whose recorders sample, where its user may open no events of their own: it lends these,
- * where the site lets it, and to recorders that do not guide, DAMON. Where it cannot
- * be started, the step goes on, and the recorders say why they have no samples. Do not hold the lock.
+ * where the site lets it, and DAMON to the recorders that may look by it (hm_profiled_may_look). Where it cannot be
+ * started, the step goes on, and the recorders say why they have no samples. Do not hold the lock.
  */
 void hm_step_lend(const struct hm_preparation *p);
 

@@ -26,7 +26,13 @@
 #define PATIENCE_MS 30000                                   /* for profiles: 20 s for its turn, and to write it */
 #define PAUSE_NS 20000000L
 #define NODES 1024
+#define LOOKERS 4     /* recorders of a step on a node that may have a kdamond each: the broker has 16 */
 #define MOST_WORDS 64 /* of the program's command, for the profile */
+
+bool hm_profiled_may_look(const struct hm_step *step)
+{
+    return !step->request.guide.online && step->n_tasks <= LOOKERS;
+}
 
 int hm_profiled_open_results(void)
 {
@@ -94,7 +100,7 @@ static int add_guide(const struct hm_step *step, const struct hm_plan *plan, con
 }
 
 /* Runs the recorder. Returns 0, or -1 with a text. */
-static int start_recorder(const struct hm_step *step, const struct hm_plan *plan,
+static int start_recorder(const struct hm_step *step, const struct hm_plan *plan, struct hm_outcome *outcome,
                           const struct hm_environment *environment, struct hm_profiled_start *start,
                           struct hm_error *error)
 {
@@ -104,6 +110,7 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
     const char *words[MOST_WORDS + 26] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
     double percent = plan ? plan->guide.overhead_percent : step->request.migrate.overhead_percent;
     int n = 6, more = plan ? add_guide(step, plan, words + n, error) : 0;
+    __atomic_fetch_add(&outcome->n_begun, 1, __ATOMIC_ACQ_REL);
     if (more < 0)
         return -1;
     n += more;
@@ -125,7 +132,7 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
         words[n++] = "--rate";
         words[n++] = rate;
     }
-    if (step->config.lend_samples || !plan) { /* who guides has no use for DAMON's regions */
+    if (step->config.lend_samples || hm_profiled_may_look(step)) {
         words[n++] = "--broker";
         words[n++] = hm_damon_socket_path(&step->config, broker, sizeof(broker));
     }
@@ -169,7 +176,7 @@ int hm_profiled_begin(const struct hm_step *step, const struct hm_plan *plan, st
         hm_fail(error, ENOMEM, "no memory for the results of recorders");
     else if (access(hm_sites_library(), R_OK) != 0)
         hm_fail_errno(error, "%s", hm_sites_library());
-    else if (start_recorder(step, plan, environment, &start, error) == 0) {
+    else if (start_recorder(step, plan, outcome, environment, &start, error) == 0) {
         hm_profiled_note(outcome, start.pid);
         if (hm_isolate_enter_profiled(environment, start.folder, step->job_id, error) == 0)
             return 0;
@@ -257,6 +264,13 @@ static uint32_t count(const char *results, const char *key)
     return n;
 }
 
+static void tell_lacking(struct hm_profiled *profiled, uint32_t n_lacking, uint32_t n)
+{
+    snprintf(profiled->why, sizeof(profiled->why), "%u of %u %s", n_lacking, n,
+             profiled->method == HM_METHOD_MBI ? "processes that count on this node left no result"
+                                               : "recorders on this node left no profile");
+}
+
 void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *profiled)
 {
     uint32_t n_kept = count(results, "profile ");
@@ -273,9 +287,7 @@ void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *prof
         profiled->period = 0;
     find_line(results, "failed", profiled->why, sizeof(profiled->why));
     if (!profiled->why[0] && n_lines < n)
-        snprintf(profiled->why, sizeof(profiled->why), "%u of %u %s", n - n_lines, n,
-                 profiled->method == HM_METHOD_MBI ? "processes that count on this node left no result"
-                                                   : "recorders on this node left no profile");
+        tell_lacking(profiled, n - n_lines, n);
 }
 
 /* Puts what came of guidance online into the outcome, which tasks can write to no more. */
@@ -315,6 +327,9 @@ void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, int
         memcpy(profiled->why, outcome->unprofiled, sizeof(profiled->why));
         profiled->why[sizeof(profiled->why) - 1] = '\0';
     }
+    uint32_t n_begun = __atomic_load_n(&outcome->n_begun, __ATOMIC_ACQUIRE);
+    if (!profiled->why[0] && n_begun > n) /* tasks that were killed before theirs had started */
+        tell_lacking(profiled, n_begun - n, n_begun);
     if (step->request.guide.online)
         keep_guided(step, n > 0 ? results : "", profiled, outcome);
 }

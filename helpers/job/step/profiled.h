@@ -14,6 +14,10 @@
  * Returns the descriptor, or -1 with errno. */
 int hm_profiled_open_results(void);
 
+/* May the step's recorders look by DAMON, where they can sample in no other way? Each takes a kdamond, of which the
+ * node's other jobs need some, and who moves memory while it is recorded needs single pages. Pure. */
+bool hm_profiled_may_look(const struct hm_step *step);
+
 /*
  * Starts the recorder of the calling task, which is the user's, and sets the environment of its program. `plan`: the
  * recorder guides the program by it, too; NULL: it does not. Returns 0, or -1 with a text, which the outcome has, too:

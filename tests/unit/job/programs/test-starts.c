@@ -297,21 +297,24 @@ static void test_a_monitor_is_started_without_the_lock(void **state)
 }
 
 /* The broker is started for samples where users may open no events: for recorders that guide, if the site lends some;
- * for others also for DAMON. */
+ * for others also for DAMON, which few tasks may look by. */
 static void test_a_broker_is_started_where_recorders_need_it(void **state)
 {
     (void)state;
     static const struct {
         const char *paranoid;
         bool lends, guides;
+        uint32_t n_tasks;
         int brokers;
-    } lending[] = {{"3", true, true, 1},   {"4", true, true, 1},  {"2", true, true, 0},
-                   {"-1", true, true, 0},  {"", true, true, 0},   {"3", false, true, 0},
-                   {"3", false, false, 1}, {"3", true, false, 1}, {"2", false, false, 0}};
+    } lending[] = {{"3", true, true, 1, 1},   {"4", true, true, 1, 1},  {"2", true, true, 1, 0},
+                   {"-1", true, true, 1, 0},  {"", true, true, 1, 0},   {"3", false, true, 1, 0},
+                   {"3", false, false, 1, 1}, {"3", true, false, 1, 1}, {"2", false, false, 1, 0},
+                   {"3", false, false, 5, 0}, {"3", true, false, 5, 1}};
     for (size_t i = 0; i < N_ROWS(lending); i++) {
         paranoid = lending[i].paranoid;
         step.config.lend_samples = lending[i].lends;
         step.request.guide.online = lending[i].guides;
+        step.n_tasks = lending[i].n_tasks;
         brokers = 0;
         hm_step_lend(&preparation);
         assert_int_equal(brokers, lending[i].brokers);

@@ -272,6 +272,9 @@ static void test_a_task_without_a_recorder_is_told(void **state)
     hm_profiled_end(&step, &outcome, 0, &profiled);
     assert_string_equal(profiled.file, "/a");
     assert_string_equal(profiled.why, "");
+    outcome.n_begun = 3; /* two were killed with their tasks, before they had started */
+    hm_profiled_end(&step, &outcome, 0, &profiled);
+    assert_string_equal(profiled.why, "2 of 3 recorders on this node left no profile");
     snprintf(outcome.unprofiled, sizeof(outcome.unprofiled), "a script");
     outcome.has_unprofiled = 1;
     hm_profiled_end(&step, &outcome, 0, &profiled);
