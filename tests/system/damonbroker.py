@@ -81,6 +81,12 @@ def kill_while(process, is_so):
     assert is_so()
 
 
+def end_left():
+    """Ends the broker that a job's step has started: it would stay for a minute."""
+    slurm.run("pkill -x hybridmem-damon", check=False)
+    slurm.wait_for(lambda: slurm.run("pgrep -x hybridmem-damon", check=False).returncode, "the end of the broker")
+
+
 @contextlib.contextmanager
 def broker(folder, *options):
     """Runs a broker with its files in the folder. At the end the broker is told to end, and, unless the test has killed

@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 
+import damonbroker
 import knownsites
 import slurm
 
@@ -52,6 +53,7 @@ def test_the_hottest_sites_rank_first():
     done = slurm.run(f"{run} -- taskset -c {cpu} {words}")
     check(json.loads(by_hand.read_text()), knownsites.truth(done.stdout))
     slurm.wait_job(job_id)
+    damonbroker.end_left()
     record = slurm.record(job_id)
     assert record["profile"]["reason"] is None, slurm.output(job_id)
     profile = json.loads(Path(record["profile"]["file"]).read_text())

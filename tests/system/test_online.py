@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import damonbroker
 import pytest
 import slurm
 from migration import FAST, SLOW, nodes_of
@@ -53,9 +54,8 @@ def no_job_is_left(clean_node):
 
 @pytest.fixture
 def lent():
-    """A broker that runs since another test's job may lend nothing: it would stay for a minute."""
-    slurm.run("pkill -x hybridmem-damon", check=False)
-    slurm.wait_for(lambda: slurm.run("pgrep -x hybridmem-damon", check=False).returncode, "the end of the broker")
+    """A broker that runs since another test's job may lend nothing."""
+    damonbroker.end_left()
     with slurm.configured(slurm.CONFIG.read_text() + "lend_samples = yes\n"):
         yield
 
