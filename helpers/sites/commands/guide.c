@@ -86,15 +86,6 @@ static int print(const struct work *work, const struct hm_profile *profile, stru
     return fflush(stdout) == 0 ? 0 : hm_fail_errno(error, "the output cannot be written");
 }
 
-static int newest_first(const void *a, const void *b)
-{
-    const struct timespec *left = &((const struct hm_store_entry *)a)->changed;
-    const struct timespec *right = &((const struct hm_store_entry *)b)->changed;
-    if (left->tv_sec != right->tv_sec)
-        return left->tv_sec > right->tv_sec ? -1 : 1;
-    return (right->tv_nsec > left->tv_nsec) - (right->tv_nsec < left->tv_nsec);
-}
-
 static bool is_of_name(const char *path, const char *name, const char *input)
 {
     struct hm_profile *profile = hm_profile_read(path, NULL);
@@ -114,7 +105,7 @@ static int find_by_name(struct work *work, const char *store, const char *input)
     struct hm_store_entry *entries = NULL;
     int n = hm_store_list(store, &entries, NULL), most = work->options.takes_stale ? INT_MAX : HINTS, at = 0;
     if (n > 1)
-        qsort(entries, (size_t)n, sizeof(*entries), newest_first);
+        qsort(entries, (size_t)n, sizeof(*entries), hm_store_newest_first);
     while (at < n && at < most && !is_of_name(entries[at].path, name_of(work->path), input))
         at++;
     bool is_found = at < n && at < most;

@@ -53,8 +53,7 @@ bool hm_sampler_maps_is_due(const struct hm_sampler_maps *all)
 
 bool hm_sampler_maps_look(struct hm_sampler_maps *all, struct hm_ranks *ranks, const struct hm_watch *watch)
 {
-    double now_s = hm_clock_s(CLOCK_MONOTONIC);
-    if (all->maps && now_s < all->looked_s + LOOK_S)
+    if (all->maps && !hm_sampler_maps_is_due(all))
         return false;
     if (!all->maps) {
         all->maps = calloc(ranks->n + 1, sizeof(*all->maps));
@@ -62,7 +61,7 @@ bool hm_sampler_maps_look(struct hm_sampler_maps *all, struct hm_ranks *ranks, c
         all->n_looks = 0;
         hm_devices_init(&all->devices);
     }
-    all->looked_s = now_s;
+    all->looked_s = hm_clock_s(CLOCK_MONOTONIC);
     for (uint32_t space = 0; space < all->n; space++)
         if (hm_ranks_is_there(ranks, space))
             read_one(all, &ranks->rank[space], space, watch);

@@ -39,7 +39,7 @@ static bool is_newer(const struct timespec *left, const struct timespec *right)
     return left->tv_sec != right->tv_sec ? left->tv_sec > right->tv_sec : left->tv_nsec > right->tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
+int hm_store_newest_first(const void *a, const void *b)
 {
     const struct hm_store_entry *left = a, *right = b;
     if (is_newer(&left->changed, &right->changed) || is_newer(&right->changed, &left->changed))
@@ -86,7 +86,7 @@ static int read_build(struct list *list, const char *folder)
     if (files)
         closedir(files);
     if (list->n > first)
-        qsort(list->entry + first, list->n - first, sizeof(*list->entry), compare);
+        qsort(list->entry + first, list->n - first, sizeof(*list->entry), hm_store_newest_first);
     return status;
 }
 

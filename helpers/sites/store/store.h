@@ -44,6 +44,9 @@ struct hm_store_entry {
     struct timespec changed;
 };
 
+/* Compares two entries, for qsort: the newer one first; of two of the same time, by path. */
+int hm_store_newest_first(const void *a, const void *b);
+
 /* All profiles of a store, by build, the newest first. Returns how many there are, and the list in *entries, to be
  * freed; or -1 with a text. A store that does not exist is empty. */
 int hm_store_list(const char *folder, struct hm_store_entry **entries, struct hm_error *error);

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -21,6 +20,7 @@
 
 #include "sites/commands/commands.h"
 #include "sites/commands/keep.h"
+#include "unit/lib/scratch.h"
 
 #define TASKS 12
 
@@ -68,14 +68,6 @@ int __wrap_hm_sites_put(const struct hm_profile *profile, struct hm_newfile *fil
     return hm_fail(error, fails_to_write, "%s: no room", file->path);
 }
 
-static int remove_one(const char *name, const struct stat *status, int type, struct FTW *place)
-{
-    (void)status;
-    (void)type;
-    (void)place;
-    return remove(name);
-}
-
 static int set_up(void **state)
 {
     (void)state;
@@ -90,7 +82,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return scratch_remove(root);
 }
 
 static struct hm_profile *profile_of(const char *source, unsigned processes)

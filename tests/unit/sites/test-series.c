@@ -178,7 +178,7 @@ static void test_memory_that_begins_between_two_looks(void **state)
         look(&scene, 2010, FIRST, 7);
         look(&scene, 3200, FIRST, 7);
         end_scene(&scene);
-        assert_parts(&scene.site[0], rows[i].first, 31, 7);
+        assert_parts(&scene.site[0], rows[i].first, LAST, 7);
     }
 }
 

@@ -2,7 +2,6 @@
 /* Tests the store of profiles. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -19,6 +18,7 @@
 
 #include "sites/store/store.h"
 #include "unit/lib/rows.h"
+#include "unit/lib/scratch.h"
 
 static char root[] = "/tmp/test-store.XXXXXX", own[PATH_MAX], found[PATH_MAX];
 
@@ -28,18 +28,10 @@ static int set_up(void **state)
     return mkdtemp(root) && setenv("XDG_DATA_HOME", root, 1) == 0 ? hm_store_own(own, NULL) : -1;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-    (void)status;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
 static int tear_down(void **state)
 {
     (void)state;
-    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return scratch_remove(root);
 }
 
 /* Makes a file of this age, with the folders above it. */

@@ -229,17 +229,23 @@ static void a_broken_configuration_refuses_all_but_off(void **state)
     }
 }
 
-/* If a prolog takes too long, Slurm runs the epilog anyway. The prolog itself removes what it made too late. */
-static void a_prolog_after_its_epilog_leaves_nothing(void **state)
+/* Begins a job whose prolog makes a file system. */
+static void begin_fsdax(void)
 {
-    (void)state;
     const struct hm_begin begin = {
         .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .request = "fsdax,size=1G"};
     ledger_empty(&config);
     config.n_rules = 0;
+    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+}
+
+/* If a prolog takes too long, Slurm runs the epilog anyway. The prolog itself removes what it made too late. */
+static void a_prolog_after_its_epilog_leaves_nothing(void **state)
+{
+    (void)state;
+    begin_fsdax();
     can_make = ends = true;
     n_removed = 0;
-    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
     assert_int_equal(hm_provide_memory(&config, 7, &error), -1);
     ends = false;
     assert_int_equal(n_removed, 1);
@@ -252,12 +258,8 @@ static void a_prolog_after_its_epilog_leaves_nothing(void **state)
 static void what_others_note_meanwhile_is_kept(void **state)
 {
     (void)state;
-    const struct hm_begin begin = {
-        .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .request = "fsdax,size=1G"};
-    ledger_empty(&config);
-    config.n_rules = 0;
+    begin_fsdax();
     can_make = meets_stranger = true;
-    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
     assert_int_equal(hm_provide_memory(&config, 7, &error), 0);
     meets_stranger = false;
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
