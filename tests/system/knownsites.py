@@ -15,10 +15,15 @@ def build(user):
     return program
 
 
-def truth(output):
-    """The accesses to each site, by its bytes, as the program prints them: a line is fetched once for each access."""
+def traffic(output):
+    """{size: bytes that were fetched, and written back} of the sites, by what the program has printed."""
     sizes = (map(int, line.split()) for line in output.splitlines()[:KNOWN])
-    return {size: size * fetched for size, fetched, _ in sizes}
+    return {size: (size * fetched, size * written) for size, fetched, written in sizes}
+
+
+def truth(output):
+    """The accesses to each site, by its bytes: a line is fetched once for each access."""
+    return {size: fetched for size, (fetched, _) in traffic(output).items()}
 
 
 def found(profile, accesses):

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import knownsites
 import migration
 import pytest
 import slurm
@@ -14,9 +15,7 @@ from claims import claim
 from mbicounters import by_meter, counters, tiers_have_kinds
 from test_sites import give_accesses
 
-PROGRAMS = Path(__file__).parent / "programs" / "sites"
 HUGE = 2 * slurm.MIB
-SITES = 20
 OPTIONS = "--partition=whole --exclusive --hybrid-mem=profile,method=mbi,plan=plan"
 # Counts a line more at each reading: what it says means nothing
 ANY_COUNTS = """#!/bin/bash
@@ -31,10 +30,8 @@ while read -r _; do echo read 1 $((++i)) $i; done
 @pytest.fixture
 def folder():
     """alice's, with the program."""
-    made = slurm.folder_of("alice")
     with tiers_have_kinds():
-        slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -o {made}/known {PROGRAMS}/known.c", user="alice")
-        yield made
+        yield knownsites.build("alice").parent
         slurm.run("scancel --user=alice")
 
 
@@ -121,7 +118,7 @@ def full(node, folder):
 
 def test_what_found_no_room_in_its_tier_is_no_figure(folder):
     """The kernel puts memory of the sites into the fast tier then, and the slow one has none of its traffic."""
-    slurm.run(f"hybridmem profile mbi plan -o plan --repeat 1 --alone 100% -- ./known {SITES}", cwd=folder)
+    slurm.run(f"hybridmem profile mbi plan -o plan --repeat 1 --alone 100% -- ./known {knownsites.KNOWN}", cwd=folder)
     with counters(ANY_COUNTS), full(2, folder / "full2"), full(3, folder / "full3"):
         done = slurm.run("hybridmem profile mbi run plan 2", cwd=folder, check=False)
     assert done.returncode == 1 and "hybridmem profile mbi run: a tier was full: " in done.stderr
@@ -130,23 +127,17 @@ def test_what_found_no_room_in_its_tier_is_no_figure(folder):
         slurm.run("hybridmem profile mbi run plan 2", cwd=folder)
 
 
-def truth_of(said):
-    """{size: bytes that were fetched, and written back} of the sites, by what the program has printed."""
-    lines = (map(int, line.split()) for line in said.splitlines()[:SITES])
-    return {size: (size * fetched, size * written) for size, fetched, written in lines}
-
-
 @pytest.mark.meter
 def test_each_site_has_its_share_of_the_traffic(folder):
-    said = slurm.run(f"hybridmem profile mbi plan -o plan --repeat 1 -- ./known {SITES}", cwd=folder).stdout
-    truth = truth_of(said)
-    assert f"{SITES + 2} runs: {SITES} sites in {SITES} groups" in said
+    said = slurm.run(f"hybridmem profile mbi plan -o plan --repeat 1 -- ./known {knownsites.KNOWN}", cwd=folder).stdout
+    truth = knownsites.traffic(said)
+    assert f"{knownsites.KNOWN + 2} runs: {knownsites.KNOWN} sites in {knownsites.KNOWN} groups" in said
     with counters(by_meter()):
         slurm.run("hybridmem profile mbi run plan", cwd=folder, timeout=2000)
     slurm.run("hybridmem profile mbi merge -o app.json plan", cwd=folder)
     profile = json.loads((folder / "app.json").read_text())
     found = {site["peak_bytes"]: site for site in profile["sites"] if site["accesses"]}
-    assert set(found) == set(truth) and len(truth) == SITES
+    assert set(found) == set(truth) and len(truth) == knownsites.KNOWN
     all_found = profile["sampling"]["elsewhere"] + sum(site["accesses"] for site in found.values())
     all_true = sum(map(sum, truth.values()))
     for size, (fetched, written) in truth.items():
@@ -171,10 +162,12 @@ def test_the_share_that_a_guided_job_has_seen(folder):
     """By the node's counters, for which the tier meter stands in. tests/meter compares it with the meter's own count
     while the program ran. What the meter has is told in the job's record, too."""
     made, go, done, end = (folder / name for name in ("known.json", "go", "done", "end"))
-    truth = truth_of(slurm.run(f"hybridmem sites run -o {made} -- ./known {SITES}", user="alice", cwd=folder).stdout)
+    truth = knownsites.traffic(
+        slurm.run(f"hybridmem sites run -o {made} -- ./known {knownsites.KNOWN}", user="alice", cwd=folder).stdout
+    )
     give_accesses(made, lambda site: sum(truth.get(site["peak_bytes"], (0,))))
     script = "until [ -e {} ]; do sleep 0.2; done"
-    script = f"{script.format(go)}\nsrun -n1 {folder}/known {SITES}\ntouch {done}\n{script.format(end)}"
+    script = f"{script.format(go)}\nsrun -n1 {folder}/known {knownsites.KNOWN}\ntouch {done}\n{script.format(end)}"
     words = ("--partition=whole", "--exclusive", f"--hybrid-mem=guided,profile={made},fast={ROOM}M,packer=knapsack")
     with slurm.configured(slurm.CONFIG.read_text() + "meter_programs = papi\n"), counters(by_meter()):
         job_id = slurm.sbatch("alice", script, *words)
@@ -190,7 +183,7 @@ def test_the_share_that_a_guided_job_has_seen(folder):
     fast = {site["peak_bytes"] for site in json.loads(made.read_text())["sites"] if site["id"] in guided["sites"]}
     slow = sum(sum(amounts) for size, amounts in truth.items() if size not in fast)
     print(guided, traffic, slow)
-    assert 0 < len(fast) == guided["site_count"] < SITES
+    assert 0 < len(fast) == guided["site_count"] < knownsites.KNOWN
     assert guided["seen_source"].startswith("bytes of the whole job, all its steps: papi")
     (counted,) = [tier for tier in traffic["tiers"] if tier["name"] == "slow"]
     assert counted["read_bytes"] + counted["write_bytes"] == pytest.approx(slow, rel=0.05)
