@@ -36,13 +36,15 @@ outputs = {}  # {job id: its output file}, of the jobs that sbatch() has submitt
 
 
 def situation():
-    """Slurm's nodes, jobs and last log lines, and the ledger's files, for the text of a failure."""
+    """Slurm's nodes, jobs and last log lines, the ledger's files, and what the last jobs printed, for the text of a
+    failure."""
     looks = (
         "sinfo -N -o '%N %T %E'",
         "scontrol show job -o | tail -n 20",
         "tail -n 10 /var/log/slurm/slurmctld.log",
         "tail -n 15 /var/log/slurm/slurmd.log",
         f"ls -l {JOBS}/",
+        *(f"tail -n 5 {path}" for path in list(outputs.values())[-3:]),
     )
     return "\n".join(run(f"timeout 20 {look}", check=False).stdout for look in looks)
 

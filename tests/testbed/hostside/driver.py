@@ -134,12 +134,13 @@ def _prepare(vm, options, brought):
     disk = image.disk(image.release_of_slurm(options.slurm), options.codes)
     accel = "counted" if options.meter else accelerator.choose(options.accel, disk, options.command)
     get_disk = payload.get_disk()
-    vm.add(*qemu.accelerator_arguments(accel), *machine.arguments(shape), *qemu.boot_arguments(disk))
+    words = [f"testbed.clock={accel}"]
+    vm.add(*qemu.accelerator_arguments(accel), *machine.arguments(shape), *qemu.boot_arguments(disk, *words))
     if accel == "counted":
         vm.add(*qemu.clock_arguments(METERED_INSTRUCTION_NS if options.meter else INSTRUCTION_NS))
     vm.add("-drive", f"file={disk / 'disk.ext4'},if=virtio,format=raw,snapshot=on,cache=unsafe")
     vm.add("-drive", f"file={vm.share(brought)},if=virtio,format=raw,readonly=on")
-    vm.add("-drive", f"file={vm.share(get_disk)},if=virtio,format=raw,cache=unsafe")
+    vm.add("-drive", f"id=get,file={vm.share(get_disk)},if=virtio,format=raw,cache=unsafe")
     vm.add("-device", "virtio-serial-pci,max_ports=4")  # as few as will do: QEMU watches each port for events
     command.say(f"starting Slurm {options.slurm} on shape {options.shape} under {accel}")
     return get_disk
