@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for the tests of installed commands."""
 
+import json
 import tempfile
 from pathlib import Path
 
 import pytest
 from browser import Browser, Tab
 from collecting import Bench
+from guiding import compiled, profile_of, profiled
 from installed import check_root
 from ipmctlnode import Node
 from monitoring import Job
 from replaying import algorithms
+from siteprofiles import give_accesses, give_sampling
 from slurmsite import Site
 from sysfstree import Sysfs
 
@@ -111,3 +114,31 @@ def tab(browser):
     yield make
     for each in tabs:
         each.close()
+
+
+@pytest.fixture(scope="session")
+def probe(tmp_path_factory):
+    """A program whose allocation sites are known."""
+    return compiled(tmp_path_factory.mktemp("probe") / "probe")
+
+
+@pytest.fixture(scope="session")
+def profile(probe, tmp_path_factory):
+    """The probe's profile, by which three of its sites are used."""
+    return profile_of(probe, tmp_path_factory.mktemp("profile") / "probe.json")
+
+
+@pytest.fixture(scope="session")
+def small_profile(probe, tmp_path_factory):
+    """A profile of the probe's small allocations: those of one caller and of one size class are hot."""
+    path = tmp_path_factory.mktemp("small") / "small.json"
+    made = profiled(probe, path, "small")
+    give_sampling(made, samples=1000, elsewhere=100)
+    for site in made["sites"]:
+        if site["frames"]:
+            give_accesses(site, 600 if site["peak_bytes"] == 400 * 8192 else 0)
+        else:
+            give_accesses(site, 300 if site["class_bytes"] == 128 else 0)
+        site["slices"] = None  # of the samples that there were by chance
+    path.write_text(json.dumps(made))
+    return path

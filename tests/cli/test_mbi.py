@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from installed import LIBEXEC, check_root, helper, needs_papi, with_mounts
-from test_sites import PROFILE, VALIDATOR
+from siteprofiles import PROFILE, VALIDATOR
 
 HERE = Path(__file__).parent
 TOPOLOGY = HERE.parent / "fixtures" / "topology" / "optane-2-sockets.xml"

@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from guiding import FAST, all_slow, guide, policies
 from installed import PREFIX, helper, needs_llvm
-from test_sites import MIB, VALIDATOR, give_accesses
-from test_sites_guide import FAST, all_slow, guide, policies
+from siteprofiles import MIB, VALIDATOR, give_accesses, give_sampling
 
 PROBE = Path(__file__).parent / "sites-probe.c"
 CALLERS = {number + 1 for number in range(8)}  # of xmalloc: the MiB that each allocates
@@ -289,7 +289,7 @@ def test_people_read_functions_and_lines_of_sites_with_ids(tmp_path):
 def test_a_program_with_ids_is_guided_also_when_it_is_built_anew(folder):
     compiler("hybridmem-cc", "-O2", "-pthread", "probe.c", "-o", "old", cwd=folder)
     profile = profile_of(folder / "old", "where")
-    profile["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
+    give_sampling(profile, samples=1000)
     for site in profile["sites"]:
         give_accesses(site, {2: 750, 8: 250}.get(site["peak_bytes"] / MIB, 0))
     path = folder / "old.json"

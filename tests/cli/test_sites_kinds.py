@@ -5,9 +5,8 @@
 import json
 
 import pytest
-from installed import helper
-from test_sites import MIB, give_accesses
-from test_sites_guide import FAST, HERE, SLOW, TELL, compiled, guide
+from guiding import FAST, HERE, SLOW, TELL, compiled, guide, profiled
+from siteprofiles import MIB, give_accesses, give_sampling
 
 KIB = 1 << 10
 # Bytes that the site of each kind has.
@@ -37,9 +36,8 @@ def probe(tmp_path_factory):
 
 
 def record(probe, path, *words):
-    helper("hybridmem-sites", "run", "-o", path, "--", probe, *words)
-    profile = json.loads(path.read_text())
-    profile["sampling"].update(source="clock", why=None, samples=100, elsewhere=0, lost=0)
+    profile = profiled(probe, path, *words)
+    give_sampling(profile, samples=100)
     return profile
 
 

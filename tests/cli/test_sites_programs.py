@@ -6,10 +6,10 @@ import json
 import subprocess
 
 import pytest
+from guiding import FAST, OWN_MALLOC, SLOW, TELL, compiled, guide, policies
 from installed import helper
-from test_sites import MIB, VALIDATOR, give_accesses
+from siteprofiles import MIB, VALIDATOR, give_accesses, give_sampling
 from test_sites_compile import CPP, FIELD
-from test_sites_guide import FAST, OWN_MALLOC, SLOW, TELL, compiled, guide, policies
 
 
 def built(path, compiler, suffix, text, *words):
@@ -105,7 +105,7 @@ def test_a_profile_of_one_input_is_used_with_another(tmp_path):
     tells its input."""
     program = compiled(tmp_path / "inputs", text=INPUTS)
     profile = profile_of(program, "1", "2", "3", options=["--input-class", "small"])
-    profile["sampling"].update(source="clock", why=None, samples=1250, elsewhere=0, lost=0)
+    give_sampling(profile, samples=1250)
     for site in profile["sites"]:
         give_accesses(site, {1: 500, 2: 750}.get(site["peak_bytes"] / MIB, 0))
     path = tmp_path / "small.json"

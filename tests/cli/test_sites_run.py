@@ -6,27 +6,19 @@ import math
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
 import pytest
+from guiding import HERE, misfits
 from installed import LEAKS, LIBEXEC, PREFIX, helper, with_mounts
 from noperf import no_perf_events
+from siteprofiles import MIB, VALIDATOR, by_peak
 from test_preload import with_own_malloc
-from test_sites import MIB, VALIDATOR
 
-HERE = Path(__file__).parent
 CALLERS = 8  # of xmalloc; caller n allocates n + 1 MiB
-
-
-@pytest.fixture(scope="module")
-def probe(tmp_path_factory):
-    path = tmp_path_factory.mktemp("probe") / "probe"
-    subprocess.run(["gcc", "-O2", "-Wall", "-pthread", "-o", path, HERE / "sites-probe.c"], check=True)
-    return path
 
 
 @pytest.fixture
@@ -42,11 +34,6 @@ def run(tmp_path):
         return profile, done
 
     return run_it
-
-
-def by_peak(profile):
-    """The sites that are places in the code, by their peak in MiB."""
-    return {site["peak_bytes"] / MIB: site for site in profile["sites"] if site["frames"]}
 
 
 def ids(profile):
@@ -368,27 +355,6 @@ def test_without_a_source(probe, run):
     assert profile["sampling"]["why"].endswith(why) and profile["sampling"]["source"] is None
 
 
-def misfits(folder):
-    """Programs that return 3 and cannot have our libraries, and why. The other loader is a copy of the usual one."""
-    source = folder / "misfit.c"
-    source.write_text("int main(void) { return 3; }\n")
-    found = subprocess.run(["readelf", "-l", "/bin/sh"], capture_output=True, text=True, check=True).stdout
-    loader = folder / "ld.so"
-    shutil.copy(re.search(r"interpreter: (.+)]", found)[1], loader)
-    for name, option, why in (
-        ("static", "-static", "is linked statically"),
-        (
-            "other",
-            f"-Wl,--dynamic-linker={loader}",
-            f"starts by another loader than hybridmem ({loader}), and so with another libc",
-        ),
-        ("asan", "-fsanitize=address", r"is linked with libasan.so.*, which has to be the first library"),
-    ):
-        path = folder / name
-        subprocess.run(["gcc", option, "-o", path, source], check=True)
-        yield path, why
-
-
 def test_programs_that_cannot_have_the_library(tmp_path, run):
     for path, why in misfits(tmp_path):
         profile, done = run(path, status=3)
@@ -474,8 +440,7 @@ def test_people_read_functions_and_lines(tmp_path, run):
 def test_a_plan_of_what_was_run(probe, run, tmp_path):
     """One site is used whole, of another two slices are."""
     profile, _ = run(probe, "hot", "0.3")
-    if profile["sampling"]["source"] is None:
-        pytest.skip(f"no source of samples: {profile['sampling']['why']}")
+    skip_without_samples(profile)
     path = tmp_path / "profile.json"
     plan = json.loads(helper("hybridmem-sites", "plan", "--fast", "2560K", "--json", path).stdout)
     whole, part = (by_peak(profile)[peak]["id"] for peak in (2, 8))

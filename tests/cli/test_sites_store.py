@@ -13,23 +13,12 @@ from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
 import pytest
+from guiding import NODES, TWO_NODES, all_slow, compiled, misfits, policies, profile_of
 from installed import LIBEXEC, check_root, helper, with_mounts
+from siteprofiles import VALIDATOR, by_peak
 from sysfstree import NOBODY
-from test_sites import VALIDATOR
-from test_sites_guide import NODES, TWO_NODES, all_slow, compiled, policies, profile_of
-from test_sites_run import by_peak, misfits
 
 AS_NOBODY = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-
-
-@pytest.fixture(scope="module")
-def probe(tmp_path_factory):
-    return compiled(tmp_path_factory.mktemp("probe") / "probe")
-
-
-@pytest.fixture(scope="module")
-def profile(probe, tmp_path_factory):
-    return profile_of(probe, tmp_path_factory.mktemp("profile") / "probe.json")
 
 
 @pytest.fixture
