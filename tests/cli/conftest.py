@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for the tests of installed commands."""
 
+import functools
 import json
 import tempfile
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from browser import Browser, Tab
 from collecting import Bench
-from guiding import compiled, profile_of, profiled
+from guiding import HERE, compiled, profile_of, profiled
 from installed import check_root
 from ipmctlnode import Node
 from monitoring import Job
@@ -117,9 +118,15 @@ def tab(browser):
 
 
 @pytest.fixture(scope="session")
-def probe(tmp_path_factory):
-    """A program whose allocation sites are known."""
-    return compiled(tmp_path_factory.mktemp("probe") / "probe")
+def programs(tmp_path_factory):
+    """Gives the programs whose allocations are known, sites-NAME.c."""
+    folder = tmp_path_factory.mktemp("programs")
+    return functools.cache(lambda name: compiled(folder / name, source=HERE / f"sites-{name}.c"))
+
+
+@pytest.fixture(scope="session")
+def probe(programs):
+    return programs("probe")
 
 
 @pytest.fixture(scope="session")

@@ -25,34 +25,33 @@ echo "$text" > $node/node1/meminfo
 echo 0-1 > $node/online
 """
 HOT = {2: 750, 8: 250, 9: 200}  # accesses to the site with so many MiB
-TELL = (HERE / "sites-probe.c").read_text().split("/* Prints the memory policy")[1].split("/*\n * Three of four")[0]
-OWN_MALLOC = f"""#define _GNU_SOURCE
-#include <stdio.h>
+PROBE = HERE / "sites-probe.c"
+OWN_MALLOC = """#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "tell.h"
 #ifndef LARGE
 #define LARGE (1 << 20)
 #endif
 static char room[16 << 20];
 static size_t used;
 void *malloc(size_t bytes)
-{{
+{
     if (bytes >= LARGE)
         return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     used += (bytes + 15) & ~(size_t)15;
     return used <= sizeof(room) ? room + used - ((bytes + 15) & ~(size_t)15) : NULL;
-}}
-void free(void *memory) {{ (void)memory; }}
-void *calloc(size_t count, size_t bytes) {{ return malloc(count * bytes); }}
+}
+void free(void *memory) { (void)memory; }
+void *calloc(size_t count, size_t bytes) { return malloc(count * bytes); }
 void *realloc(void *memory, size_t bytes)
-{{
+{
     char *moved = malloc(bytes);
     return memory && moved ? memmove(moved, memory, bytes) : moved;
-}}
-/*{TELL}
+}
 int main(int argc, char **argv)
-{{
+{
     char *volatile large = malloc(3 << 20), *volatile small = malloc(200000);
     large[0] = small[0] = 1;
     tell("large", large);
@@ -60,17 +59,16 @@ int main(int argc, char **argv)
     free(small);
     (void)argv;
     return argc - 1;
-}}
+}
 """
 
 
-def compiled(path, *words, text=None):
-    """A program, the probe or one of this text."""
-    source = HERE / "sites-probe.c"
+def compiled(path, *words, source=PROBE, text=None):
+    """A program, of this source or text."""
     if text:
         source = path.with_suffix(".c")
         source.write_text(text)
-    subprocess.run(["gcc", "-O2", "-Wall", "-pthread", "-o", path, source, *words], check=True)
+    subprocess.run(["gcc", "-O2", "-Wall", "-pthread", "-I", HERE, "-o", path, source, *words], check=True)
     return path
 
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that allocates in all ways, each at a site of its own with a size of its own, and tells where it is: with
- * the function of sites-probe.c, which the test puts in place of tell.h. */
+/* A program that allocates in all ways, each at a site of its own with a size of its own, and tells where it is. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <malloc.h>

@@ -5,15 +5,15 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from guiding import FAST, all_slow, guide, policies
+from guiding import FAST, HERE, PROBE, all_slow, guide, policies
 from installed import PREFIX, helper, needs_llvm
 from siteprofiles import MIB, VALIDATOR, give_accesses, give_sampling
 
-PROBE = Path(__file__).parent / "sites-probe.c"
 CALLERS = {number + 1 for number in range(8)}  # of xmalloc: the MiB that each allocates
 pytestmark = needs_llvm
 
@@ -86,6 +86,8 @@ int main(void)
 def folder(tmp_path):
     """With the probe's source, so that its name has no folder in it."""
     (tmp_path / "probe.c").write_text(PROBE.read_text())
+    for name in ("sites-probe.h", "tell.h"):
+        shutil.copy(HERE / name, tmp_path)
     return tmp_path
 
 
@@ -199,8 +201,9 @@ def test_a_limit_of_growth_is_kept_and_said(tmp_path):
 
 
 def test_a_program_runs_without_hybridmem(tmp_path):
-    program = built(tmp_path / "probe")
-    for what in ("lives", "threads", "forks", "handler"):
+    ends, program = (built(tmp_path / name, source=HERE / f"sites-{name}.c") for name in ("ends", "forks"))
+    subprocess.run([ends, "lives"], check=True)
+    for what in ("threads", "forks", "handler"):
         subprocess.run([program, what], check=True)
     needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
     assert "NEEDED" in needed and "hybridmem" not in needed
@@ -282,7 +285,7 @@ def test_people_read_functions_and_lines_of_sites_with_ids(tmp_path):
     program = built(tmp_path / "probe", "-g", "-fhybridmem-context=2")
     profile_of(program, "hot", "0")
     text = helper("hybridmem-sites", "show", program.with_suffix(".json")).stdout
-    assert re.search(r" xmalloc \(sites-probe.c:\d+\) < caller_3 \(sites-probe.c:\d+\)$", text, re.MULTILINE)
+    assert re.search(r" xmalloc \(sites-probe.h:\d+\) < caller_3 \(sites-probe.c:\d+\)$", text, re.MULTILINE)
     assert "main" not in text  # the id does not stand for it
 
 

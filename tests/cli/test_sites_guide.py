@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests hybridmem sites guide: which memory of a program (sites-probe.c) has which policy, and that the program runs as
+"""Tests hybridmem sites guide: which memory of programs (sites-*.c) has which policy, and that they run as
 ever."""
 
 import json
@@ -14,7 +14,6 @@ from guiding import (
     FAST,
     NODES,
     OWN_MALLOC,
-    TELL,
     all_slow,
     compiled,
     guide,
@@ -71,34 +70,25 @@ def test_settings_for_the_programs_own_jemalloc_are_not_for_the_arenas(probe, sm
     assert done.stderr == "" and done.stdout.count(FAST) == 6
 
 
-AT_ONCE = [
-    "lives",
-    "threads",
-    "forks",
-    "handler",
-    "limit",
-    "mappings",
-    "close",
-    "exec",
-    "churns",
-    "few",
-    "ends",
-    "loader",
-    "orders",
-]
+# What programs do, by the names of sites-NAME.c
+UNUSUAL = {
+    "ends": ["lives", "limit", "close", "exec", "few", "ends", "cancels"],
+    "forks": ["threads", "forks", "handler", "churns", "loader", "orders", "nests"],
+    "mappings": ["mappings"],
+}
 LATE = ["cancels", "nests"]  # the arenas begin in main: no size class is chosen, of which there is memory before it
 
 
-@pytest.mark.parametrize("what", [*AT_ONCE, *LATE])
-def test_programs_that_do_unusual_things_go_on(probe, tmp_path, what):
+@pytest.mark.parametrize(("name", "what"), [(name, what) for name, done in UNUSUAL.items() for what in done])
+def test_programs_that_do_unusual_things_go_on(programs, tmp_path, name, what):
     """All of their memory is chosen."""
-    path = tmp_path / "profile.json"
-    made = profiled(probe, path, "lives" if what == "exec" else what)
+    program, path = programs(name), tmp_path / "profile.json"
+    made = profiled(program, path, "lives" if what == "exec" else what)
     give_sampling(made, samples=1)
     for site in made["sites"]:
         give_accesses(site, int(what not in LATE or bool(site["frames"])))
     path.write_text(json.dumps(made))
-    done = guide(path, probe, what, options=["--fast", "1G"], timeout=20)
+    done = guide(path, program, what, options=["--fast", "1G"], timeout=20)
     assert (done.stdout, done.stderr) == ("", "")
 
 
@@ -116,10 +106,8 @@ def test_a_library_that_is_loaded_and_unloaded(tmp_path):
         text="#include <stdlib.h>\nvoid *take(void) { return malloc(1 << 20); }\n",
     )
     text = f"""#include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-/*{TELL}
+#include "tell.h"
 int main(void)
 {{
     for (int i = 0; i < 3; i++) {{

@@ -8,9 +8,8 @@ import subprocess
 
 from guiding import (
     FAST,
-    HERE,
+    PROBE,
     SLOW,
-    TELL,
     all_slow,
     compiled,
     guide,
@@ -53,7 +52,7 @@ CHANGED = """__attribute__((noinline)) static char *caller_7(void)
 def test_sites_of_an_older_build_are_found_by_their_functions(tmp_path, probe, profile):
     """The function that allocates 8 MiB is another one in the last of the builds, so that its site is not found, and
     that of 9 MiB has the room."""
-    source = MOVED + (HERE / "sites-probe.c").read_text()
+    source = MOVED + PROBE.read_text()
     later = compiled(tmp_path / "later", text=source)
     changed = compiled(tmp_path / "changed", text=source.replace("CALLER(7)\n", CHANGED))
     stripped = tmp_path / "stripped"
@@ -99,7 +98,7 @@ char *PART(int n)
 
 
 def test_a_size_class_of_an_older_build_is_that_of_the_program(tmp_path, small_profile):
-    later = compiled(tmp_path / "later", text=MOVED + (HERE / "sites-probe.c").read_text())
+    later = compiled(tmp_path / "later", text=MOVED + PROBE.read_text())
     found = guide(small_profile, later, "small", options=["--fast", "64M", "--stale"])
     assert found.stdout.count(f"128 {FAST}") == 3 and found.stdout.count(f"hot {FAST}") == 3 and not found.stderr
 
@@ -108,18 +107,16 @@ def test_sites_are_found_where_a_library_was_updated(tmp_path):
     """The program is the same build, so this takes no --stale; what was not found is told."""
     text = "#include <stdlib.h>\nvoid *take(void);\nvoid *take(void)\n{\n    return malloc(3 << 20);\n}\n"
     library = compiled(tmp_path / "lib.so", "-shared", "-fPIC", "-fno-optimize-sibling-calls", text=text)
-    main = f"""#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+    main = """#include <stdlib.h>
+#include "tell.h"
 void *take(void);
-/*{TELL}
 int main(void)
-{{
+{
     char *taken = take();
     taken[0] = 1;
     tell("taken", taken);
     return 0;
-}}
+}
 """
     program = compiled(tmp_path / "program", library, text=main)
     assert guided_by_size(program, tmp_path, 3 * MIB).stdout == f"taken {FAST}\n"

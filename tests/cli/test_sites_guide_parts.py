@@ -92,27 +92,30 @@ def test_a_mapping_for_which_there_is_no_room_has_its_beginning_in_the_fast_tier
 
 
 @pytest.mark.parametrize(("fast", "wanted"), [("2M", "#.##.."), ("32M", "######")])
-def test_a_mapping_with_fast_slices_can_be_moved(tmp_path, probe, fast, wanted):
+def test_a_mapping_with_fast_slices_can_be_moved(tmp_path, programs, fast, wanted):
     """The kernel moves memory of one policy only. What it grows by has the policy of its end, as far as the limit goes,
     and all that is counted of that is given back, so that there is room for the next mapping."""
-    path = sliced(probe, tmp_path / "remapped.json", "remapped")
-    lines = guide(path, probe, "remapped", options=["--fast", fast]).stdout.splitlines()
+    program = programs("mappings")
+    path = sliced(program, tmp_path / "remapped.json", "remapped")
+    lines = guide(path, program, "remapped", options=["--fast", fast]).stdout.splitlines()
     assert "".join(".#"[line.split()[1] == FAST] for line in lines) == wanted * 3
 
 
-def test_a_mapping_with_a_fast_part_grows_in_place_and_is_moved_as_without_guide(tmp_path, probe):
+def test_a_mapping_with_a_fast_part_grows_in_place_and_is_moved_as_without_guide(tmp_path, programs):
     """The kernel refuses both for memory of two policies, as it has them where the limit is reached."""
-    path = profile_of(probe, tmp_path / "stays.json", "stays")
+    program = programs("mappings")
+    path = profile_of(program, tmp_path / "stays.json", "stays")
     hot = made_hot(path, path, lambda site: site["peak_bytes"] < 64 * MIB)
-    assert policies(guide(hot, probe, "stays", options=["--fast", "10M"])) == {"start": FAST, "end": SLOW}
+    assert policies(guide(hot, program, "stays", options=["--fast", "10M"])) == {"start": FAST, "end": SLOW}
 
 
 @pytest.mark.skipif(
     not re.search(r"^Hugepagesize: +2048 kB$", Path("/proc/meminfo").read_text(), re.M), reason="no huge pages of 2 MiB"
 )
-def test_a_mapping_of_huge_pages_has_its_beginning_in_the_fast_tier(tmp_path, probe):
+def test_a_mapping_of_huge_pages_has_its_beginning_in_the_fast_tier(tmp_path, programs):
     """The kernel refuses a policy that ends within such a page. What it leaves has the other mapping's beginning."""
-    path = profile_of(probe, tmp_path / "huge.json", "huge")
+    program = programs("mappings")
+    path = profile_of(program, tmp_path / "huge.json", "huge")
     hot = made_hot(path, path, lambda site: site["peak_bytes"] >= 9 * MIB)
-    done = guide(hot, probe, "huge", options=["--fast", "52736K", "--packer", "hotset"])
+    done = guide(hot, program, "huge", options=["--fast", "52736K", "--packer", "hotset"])
     assert policies(done) == {"start": FAST, "end": SLOW, "other": FAST}

@@ -29,12 +29,13 @@ def test_sites_that_have_grown_have_no_more_than_their_share(tmp_path, probe, pr
     assert found == {**all_slow(), "9": FAST}
 
 
-def test_memory_that_is_given_back_leaves_room(tmp_path, probe):
-    path = profile_of(probe, tmp_path / "again.json", "again")
+def test_memory_that_is_given_back_leaves_room(tmp_path, programs):
+    program = programs("mappings")
+    path = profile_of(program, tmp_path / "again.json", "again")
     hot = changed_sites(path, path, lambda site: give_accesses(site, 100))
     largest = {9 * MIB, 3 * MIB, 2 * MIB}
     assert {site["peak_bytes"] for site in json.loads(hot.read_text())["sites"] if site["frames"]} >= largest
-    done = guide(hot, probe, "again", options=["--fast", "15M"])
+    done = guide(hot, program, "again", options=["--fast", "15M"])
     assert policies(done) == {"grown": FAST, "mapped": FAST}
 
 

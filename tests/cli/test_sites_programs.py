@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from guiding import FAST, OWN_MALLOC, SLOW, TELL, compiled, guide, policies
+from guiding import FAST, OWN_MALLOC, SLOW, compiled, guide, policies
 from installed import helper
 from siteprofiles import MIB, VALIDATOR, give_accesses, give_sampling
 from test_sites_compile import CPP, FIELD
@@ -74,29 +74,27 @@ def test_a_site_has_ten_return_addresses_at_most(tmp_path, pointers):
     assert all(len(frames) <= 10 for frames in found.values()) and len(found[1]) < 10
 
 
-INPUTS = f"""
-#include <stdio.h>
+INPUTS = """
 #include <stdlib.h>
-#include <string.h>
-/*{TELL}
+#include "tell.h"
 #define SITE(n) \\
     __attribute__((noinline)) static char *site_##n(void) \\
-    {{ \\
+    { \\
         char *memory = malloc((size_t)n << 20); \\
         memory[0] = 1; \\
         return memory; \\
-    }}
+    }
 SITE(1)
 SITE(2)
 SITE(3)
 SITE(4)
-static char *(*const sites[])(void) = {{site_1, site_2, site_3, site_4}};
+static char *(*const sites[])(void) = {site_1, site_2, site_3, site_4};
 int main(int argc, char **argv)
-{{
+{
     for (int i = 1; i < argc; i++)
         tell(argv[i], sites[argv[i][0] - '1']());
     return 0;
-}}
+}
 """
 
 

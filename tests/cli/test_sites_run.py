@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests hybridmem sites run, with a program whose allocations are known (sites-probe.c)."""
+"""Tests hybridmem sites run, with programs whose allocations are known (sites-*.c)."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
 import pytest
-from guiding import HERE, misfits
+from guiding import PROBE, misfits
 from installed import LEAKS, LIBEXEC, PREFIX, helper, with_mounts
 from noperf import no_perf_events
 from siteprofiles import MIB, VALIDATOR, by_peak
@@ -91,11 +91,11 @@ def test_sites_of_two_builds_are_matched_by_functions(tmp_path):
     assert (peaks[2, 4].split(",")[0], peaks[None, 5], peaks[6, None]) == ("peak", "came", "went")
 
 
-def test_a_profile_says_when_a_site_has_memory(probe, run):
-    """The probe goes on when the recorder has looked, so a machine that stalls makes the run longer only. All that the
-    two sites can have in common is the time between two looks, which is one slot of the recording: 20 ms, or twice as
-    much as long as the run has more than 256."""
-    profile, _ = run(probe, "phases", preexec_fn=no_perf_events, timeout=60)  # samples would add looks
+def test_a_profile_says_when_a_site_has_memory(programs, run):
+    """The program goes on when the recorder has looked, so a machine that stalls makes the run longer only. All that
+    the two sites can have in common is the time between two looks, which is one slot of the recording: 20 ms, or twice
+    as much as long as the run has more than 256."""
+    profile, _ = run(programs("looks"), "phases", preexec_fn=no_perf_events, timeout=60)  # samples would add looks
     found = by_peak(profile)
     first, second = ({part for part, size in enumerate(found[peak]["series"]) if size} for peak in (9, 11))
     slot = 0.02
@@ -109,13 +109,13 @@ def test_a_profile_says_when_a_site_has_memory(probe, run):
     assert 0 < early["from"] < early["to"] <= late["from"] < late["to"] <= 1
 
 
-def test_a_profile_says_what_was_touched(probe, run, tmp_path):
+def test_a_profile_says_what_was_touched(programs, run, tmp_path):
     """Of a mapping of 8 MiB a quarter, of one of 9 MiB nothing, of one of 3 MiB all, and a shared one counts in full.
-    The probe goes on when the recorder has looked. Linux before 6.7 does not tell the zero page, which it reads, from
+    The program goes on when the recorder has looked. Linux before 6.7 does not tell the zero page, which it reads, from
     others."""
     tells_zero = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (6, 7)
     zero = 0 if tells_zero else os.sysconf("SC_PAGE_SIZE") / MIB
-    profile, _ = run(probe, "untouched", options=["--overhead", "50%"], preexec_fn=no_perf_events, timeout=60)
+    profile, _ = run(programs("looks"), "untouched", options=["--overhead=50%"], preexec_fn=no_perf_events, timeout=60)
     found = {peak: site["resident"] for peak, site in by_peak(profile).items()}
     assert {peak: found[peak]["peak_bytes"] / MIB for peak in (3, 5, 8, 9)} == {3: 3, 5: 5, 8: 2, 9: zero}
     assert found[8]["slices"] == list(range(4, 12)) and found[5]["slices"] is None
@@ -182,12 +182,12 @@ def test_sites_that_share_pages_are_told_apart(probe, run):
     assert cold["samples"] < 0.1 * hot["samples"]  # but for those of the probe's beginning
 
 
-def test_sites_are_the_same_in_each_run(probe, run):
-    assert ids(run(probe, "lives")[0]) == ids(run(probe, "lives")[0])
+def test_sites_are_the_same_in_each_run(programs, run):
+    assert ids(run(programs("ends"), "lives")[0]) == ids(run(programs("ends"), "lives")[0])
 
 
-def test_allocations_and_their_ends(probe, run):
-    profile, _ = run(probe, "lives")
+def test_allocations_and_their_ends(programs, run):
+    profile, _ = run(programs("ends"), "lives")
     places = sorted((site["allocations"], site["peak_bytes"] // MIB) for site in profile["sites"] if site["frames"])
     # caller 0, calloc and realloc, caller 1 and aligned_alloc, posix_memalign, mmap
     assert places == sorted([(10, 1), (1, 3), (1, 3), (1, 2), (1, 2), (1, 1), (1, 8)])
@@ -198,88 +198,88 @@ def test_allocations_and_their_ends(probe, run):
     assert profile["left_out"] == 0
 
 
-def test_threads(probe, run):
-    profile, _ = run(probe, "threads")
+def test_threads(programs, run):
+    profile, _ = run(programs("forks"), "threads")
     counts = sorted(site["allocations"] for site in profile["sites"] if site["frames"])
     assert counts == [4, 800]
     assert all(site["peak_bytes"] <= 4 * MIB for site in profile["sites"])
 
 
-def test_children(probe, run):
+def test_children(programs, run):
     """A child's memory is its own; what it has from its parent is not counted twice."""
-    profile, _ = run(probe, "forks")
+    profile, _ = run(programs("forks"), "forks")
     assert profile["processes"] == 4
     assert {peak: site["allocations"] for peak, site in by_peak(profile).items()} == {4: 1, 5: 3}
     assert profile["peak_bytes"] == 9 * MIB
 
 
 @pytest.mark.parametrize("what", ["exec", "close"])
-def test_a_program_that_executes_another_or_closes_all(probe, run, what):
-    profile, _ = run(probe, what)
-    assert ids(profile) >= ids(run(probe, "lives")[0])
+def test_a_program_that_executes_another_or_closes_all(programs, run, what):
+    profile, _ = run(programs("ends"), what)
+    assert ids(profile) >= ids(run(programs("ends"), "lives")[0])
     assert profile["processes"] == (2 if what == "exec" else 1)
 
 
-def test_a_program_that_is_executed_after_others_is_watched(probe, run):
+def test_a_program_that_is_executed_after_others_is_watched(programs, run):
     """As by wrapper scripts: the recorder keeps the file of the last program that a process executes."""
-    profile, _ = run(probe, "chain", "3", timeout=60)
+    profile, _ = run(programs("looks"), "chain", "3", timeout=60)
     assert profile["processes"] == 4
     assert by_peak(profile)[3]["allocations"] == 1
 
 
-def test_a_handler_that_forks_in_an_allocation(probe, run):
-    profile, done = run(probe, "handler", timeout=20)
+def test_a_handler_that_forks_in_an_allocation(programs, run):
+    profile, done = run(programs("forks"), "handler", timeout=20)
     assert (done.stdout, done.stderr) == ("", "")
     assert profile["processes"] >= 1
 
 
-def test_a_fork_that_waits_for_a_lock_of_the_programs(probe, run):
-    profile, done = run(probe, "orders", timeout=20)
+def test_a_fork_that_waits_for_a_lock_of_the_programs(programs, run):
+    profile, done = run(programs("forks"), "orders", timeout=20)
     assert (done.stdout, done.stderr) == ("", "")
     assert profile["processes"] >= 1
 
 
-def test_a_child_of_a_process_with_threads_meets_no_new_site(probe, run):
+def test_a_child_of_a_process_with_threads_meets_no_new_site(programs, run):
     """A thread that the child does not have may have the loader's lock, as here. The child's two are left out."""
-    profile, done = run(probe, "loader", timeout=20)
+    profile, done = run(programs("forks"), "loader", timeout=20)
     assert profile["left_out"] == 2
     assert re.search(r"as their site was new in a child of a process with threads, .*: 2\n$", done.stderr)
 
 
-def test_a_limit_of_files_does_not_end_the_program(probe, run):
-    profile, done = run(probe, "limit")
+def test_a_limit_of_files_does_not_end_the_program(programs, run):
+    profile, done = run(programs("ends"), "limit")
     assert profile["left_out"] > 0
     assert done.stderr.endswith(f"as there was no room: {profile['left_out']}\n") and done.stderr.count("\n") == 1
 
 
-def test_a_call_that_unmaps_nothing(probe, run):
-    assert run(probe, "mappings")[0]["peak_bytes"] == 8 * MIB
+def test_a_call_that_unmaps_nothing(programs, run):
+    assert run(programs("mappings"), "mappings")[0]["peak_bytes"] == 8 * MIB
 
 
-def test_a_program_that_cuts_off_the_recording(probe, run):
-    profile, done = run(probe, "cut")
+def test_a_program_that_cuts_off_the_recording(programs, run):
+    profile, done = run(programs("looks"), "cut")
     said = "has cut off the recording: the profile has only a part of what it did"
-    assert done.stderr == f"hybridmem sites run: {probe} {said}\n"
+    assert done.stderr == f"hybridmem sites run: {programs('looks')} {said}\n"
     assert profile["sites"] == []
 
 
-def test_mappings_that_grow(probe, run):
+def test_mappings_that_grow(programs, run):
     """They stay allocations of their sites, which end once."""
-    profile, _ = run(probe, "remapped")
+    profile, _ = run(programs("mappings"), "remapped")
     site = by_peak(profile)[18]
     assert (site["allocations"], profile["peak_bytes"] // MIB) == (3, 18)
     assert 0 < site["lifetime_s"] < profile["elapsed_s"] / 3
     assert 9 * MIB * site["lifetime_s"] < site["mean_bytes"] * profile["elapsed_s"] / 3 < 18 * MIB * site["lifetime_s"]
 
 
-def test_a_mapping_that_is_moved_leaves_its_addresses_to_other_sites(probe, run):
+def test_a_mapping_that_is_moved_leaves_its_addresses_to_other_sites(programs, run):
     """To those of another thread, too, which has them before mremap returns."""
-    assert by_peak(run(probe, "races")[0])[300]["allocations"] == 300
+    assert by_peak(run(programs("mappings"), "races")[0])[300]["allocations"] == 300
 
 
-def test_a_mapping_whose_addresses_stay_its_own_is_two(probe, run):
+def test_a_mapping_whose_addresses_stay_its_own_is_two(programs, run):
     """Where mremap fails, nothing has changed."""
-    profile, _ = run(probe, "stays")
+    profile, _ = run(programs("mappings"), "stays")
     assert by_peak(profile)[32]["allocations"] == 2 and 16 not in by_peak(profile)
 
 
@@ -289,8 +289,8 @@ def test_a_mapping_that_has_grown_has_no_slices(probe, run):
     assert sites[4]["slices"] and sites[8]["accesses"] > 0 and not sites[8]["slices"]
 
 
-def test_small_is_what_the_user_says(probe, run):
-    profile, _ = run(probe, "lives", options=["--least", "64", "--input-class", "tiny"])
+def test_small_is_what_the_user_says(programs, run):
+    profile, _ = run(programs("ends"), "lives", options=["--least", "64", "--input-class", "tiny"])
     assert profile["least_bytes"] == 64 and profile["program"]["input_class"] == "tiny"
     assert any(site["allocations"] == 500 for site in profile["sites"] if site["frames"])
 
@@ -425,12 +425,12 @@ def test_wrong_usage(words, said):
 
 def test_people_read_functions_and_lines(tmp_path, run):
     """Where the program has debug information, and is still the build that was run."""
-    path, words = tmp_path / "probe", ["-g", "-O1", "-pthread", HERE / "sites-probe.c"]
+    path, words = tmp_path / "probe", ["-g", "-O1", "-pthread", PROBE]
     subprocess.run(["gcc", "-o", path, *words], check=True)
     run(path, "abort", status=-signal.SIGABRT)
     paths = {"env": {"PATH": os.environ["PATH"]}}
     shown = helper("hybridmem-sites", "show", tmp_path / "profile.json", **paths).stdout
-    assert re.search(r"xmalloc \(sites-probe\.c:\d+\) < caller_2 \(sites-probe\.c:\d+\)", shown), shown
+    assert re.search(r"xmalloc \(sites-probe\.h:\d+\) < caller_2 \(sites-probe\.c:\d+\)", shown), shown
     planned = helper("hybridmem-sites", "show", tmp_path / "profile.json", env={"PATH": "/none"}).stdout
     assert re.search(r"probe\+0x\w+ < probe\+0x\w+", planned), planned
     subprocess.run(["gcc", "-DOTHER", "-O2", "-o", path, *words], check=True)

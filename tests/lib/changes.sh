@@ -27,7 +27,7 @@ modulefiles/*                       lint cli system
 tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz
 tests/cli/test_sites_compile.py     lint cli compile
-tests/cli/sites-probe.c             lint cli compile system
+tests/cli/sites-*.[ch]|tests/cli/tell.h lint cli compile system
 tests/cli/walk-*                    lint cli arm64
 tests/cli/*                         lint cli history
 tests/contributing/*                lint cli

@@ -469,7 +469,7 @@ def test_a_profile_of_an_older_build_is_used_if_it_may_be(probe):
     later = program.with_name("later")
     source = later.with_suffix(".c")
     source.write_text("int more(int n);\nint more(int n)\n{\n    return n + 1;\n}\n" + SOURCE.read_text())
-    slurm.run(f"gcc -O2 -pthread -o {later} {source}", user="alice")
+    slurm.run(f"gcc -O2 -pthread -I {SOURCE.parent} -o {later} {source}", user="alice")
     words = f"--hybrid-mem=guided,profile={path},fast={sum(HOT)}M,packer=knapsack,stale=ok"
     job_id = slurm.sbatch("alice", f"srun -n1 {words} {later} hot 600")
     pid = slurm.wait_for(lambda: pid_of(later), f"the program of job {job_id}")
