@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the record's schema: it accepts the records that hybridmem builds, and nothing else. The records are those of
-tests/fixtures/records: test-record.c and test-recordmetered.c compare these files with what hybridmem builds."""
+tests/fixtures/records: test-record*.c compare these files with what hybridmem builds."""
 
 import copy
 import json

@@ -145,7 +145,7 @@ def test_a_clock_that_was_set_back_makes_no_figure(tmp_path):
 
 
 def fixture(name, **changes):
-    """A record that test-record.c builds."""
+    """A record that a unit test builds."""
     path = Path(__file__).resolve().parents[1] / "fixtures" / "records" / f"{name}.json"
     return {**json.loads(path.read_text()), **changes}
 

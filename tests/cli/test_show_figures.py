@@ -10,7 +10,7 @@ from showing import show
 
 
 def migrated():
-    """The record that test-record.c builds for two steps."""
+    """The record that test-recordsteps.c builds of two steps."""
     path = Path(__file__).resolve().parents[1] / "fixtures" / "records" / "migrated.json"
     return json.loads(path.read_text())
 

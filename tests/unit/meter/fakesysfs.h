@@ -42,6 +42,9 @@ void fake_sysfs_remove(const char *path);
 void fake_sysfs_add_event(const char *pmu, const char *type, const char *event, const char *terms);
 /* Add two of Intel's memory controllers. Each of their events counts 1000 between the first and the second reading. */
 void fake_sysfs_add_memory_controllers(void);
+/* Files of powercap's counters: those of the package n, and of a zone in it. */
+#define PACKAGE(n) "class/powercap/intel-rapl:" #n "/energy_uj"
+#define ZONE(n, zone) "class/powercap/intel-rapl:" #n "/intel-rapl:" #n ":" #zone "/energy_uj"
 /* Add two packages with DRAM, the first also with cores, and the platform. All counters are at `start`. */
 void fake_sysfs_add_powercap(const char *start);
 

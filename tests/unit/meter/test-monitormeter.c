@@ -15,9 +15,6 @@
 #include "monitorfixture.h"
 #include "unit/lib/scratch.h"
 
-#define PACKAGE(n) "class/powercap/intel-rapl:" #n "/energy_uj"
-#define DRAM(n) "class/powercap/intel-rapl:" #n "/intel-rapl:" #n ":"
-
 static void assert_joules(enum hm_domain domain, double joules)
 {
     assert_int_equal(metered->energy[domain].is_known, 1);
@@ -32,7 +29,7 @@ static void test_sums_over_sockets_and_readings(void **state)
     monitor_read_after(0);
     fake_sysfs_write(PACKAGE(0), "149");          /* 851 counts to the wrap, and 149 after it: 1 mJ */
     fake_sysfs_write(PACKAGE(1), "262143328500"); /* 0.5 mJ */
-    fake_sysfs_write(DRAM(1) "0/energy_uj", "262143328250");
+    fake_sysfs_write(ZONE(1, 0), "262143328250");
     monitor_read_after(2 * SECOND);
     assert_joules(HM_DOMAIN_PACKAGE, 0.0015);
     assert_joules(HM_DOMAIN_MEMORY, 0.00025);
@@ -117,9 +114,9 @@ static void test_a_counter_that_vanishes(void **state)
     monitor_open(NULL);
     monitor_read_after(0);
     monitor_read_after(SECOND);
-    fake_sysfs_write(DRAM(0) "1/energy_uj", "Error");
+    fake_sysfs_write(ZONE(0, 1), "Error");
     monitor_read_after(SECOND);
-    fake_sysfs_write(DRAM(0) "1/energy_uj", "1000000");
+    fake_sysfs_write(ZONE(0, 1), "1000000");
     fake_sysfs_write(PACKAGE(0), "1000000");
     monitor_read_after(SECOND);
     assert_joules(HM_DOMAIN_PACKAGE, 1);
@@ -139,13 +136,13 @@ static void test_a_lost_domain_leaves_the_others_peak(void **state)
     monitor_open(NULL);
     monitor_read_after(0);
     fake_sysfs_write(PACKAGE(0), "100000000");
-    fake_sysfs_write(DRAM(0) "1/energy_uj", "20000000");
+    fake_sysfs_write(ZONE(0, 1), "20000000");
     monitor_read_after(SECOND);
     assert_true(fabs(metered->peak_w.amount - 120) < 1e-6);
     fake_sysfs_write(PACKAGE(0), "130000000");
     monitor_read_after(SECOND);
     assert_true(fabs(metered->peak_w.amount - 120) < 1e-6);
-    fake_sysfs_write(DRAM(0) "1/energy_uj", "Error");
+    fake_sysfs_write(ZONE(0, 1), "Error");
     fake_sysfs_write(PACKAGE(0), "131000000");
     for (int i = 0; i < 2; i++) {
         monitor_read_after(SECOND);

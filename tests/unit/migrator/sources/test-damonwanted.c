@@ -1,135 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what the source damon and its broker say to each other about processes, which are fake, as is the connection.
- */
-#include <errno.h>
+/* Tests which processes, which are fake, the source damon has its broker watch, and what it tells of the others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/pagesize.h"
-#include "base/process.h"
-#include "migrator/damon/wire.h"
-#include "migrator/sources/source.h"
-#include "migrator/watch/resident.h"
+#include "fakebroker.h"
 #include "unit/lib/rows.h"
-
-#define MOST (HM_DAMON_TARGETS + 10)
-#define PID 1000      /* of the first process; the others follow */
-#define MAPPED 100000 /* pages of each process, in one mapping */
-
-enum kind { USUAL, FREE_SLOT, GONE, UNMAPPED, FOREIGN, ENDED };
-
-static struct {
-    uint64_t resident; /* pages */
-    double cpu_s;
-    enum kind kind;
-} process[MOST];
-
-static int end; /* the broker's end of the connection */
-static time_t now_s;
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
-{
-    (void)clock;
-    *time = (struct timespec){.tv_sec = now_s};
-    return 0;
-}
-
-int __wrap_socket(int domain, int type, int protocol);
-int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size);
-int __wrap_stat(const char *path, struct stat *status);
-
-/* Makes a connection in which the broker's answer already waits: a kdamond is lent. */
-int __wrap_socket(int domain, int type, int protocol)
-{
-    struct hm_damon_answer answer = {0};
-    size_t size = hm_damon_wire_begin(&answer, HM_DAMON_ANSWER, 1, 0);
-    int pair[2];
-    assert_int_equal(socketpair(domain, type, protocol, pair), 0);
-    end = pair[1];
-    assert_int_equal(send(end, &answer, size, 0), size);
-    return pair[0];
-}
-
-int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size)
-{
-    (void)fd, (void)address, (void)size;
-    return 0;
-}
-
-int __wrap_stat(const char *path, struct stat *status)
-{
-    int pid;
-    assert_int_equal(sscanf(path, "/proc/%d/maps", &pid), 1);
-    assert_in_range(pid, PID, PID + MOST - 1);
-    *status = (struct stat){.st_uid = geteuid() + (process[pid - PID].kind == FOREIGN)};
-    errno = ENOENT;
-    return process[pid - PID].kind == ENDED ? -1 : 0;
-}
-
-double __wrap_hm_process_cpu_s(pid_t pid);
-double __wrap_hm_process_cpu_s(pid_t pid)
-{
-    return process[pid - PID].cpu_s;
-}
-
-uint64_t hm_resident_pages(pid_t pid)
-{
-    assert_in_range(pid, PID, PID + MOST - 1);
-    return process[pid - PID].resident;
-}
-
-static void take(struct hm_damon_watch *watch, uint32_t n)
-{
-    struct hm_error error = {""};
-    ssize_t size = recv(end, watch, sizeof(*watch), 0);
-    assert_int_equal(size, hm_damon_wire_size(HM_DAMON_WATCH, n));
-    assert_int_equal(hm_damon_wire_check_watch(watch, (size_t)size, &error), 0);
-}
-
-static struct hm_maps maps[MOST];
-
-/* Returns the first n processes, and fills their maps. */
-static const struct hm_ranks *first_of(uint32_t n)
-{
-    static struct hm_rank rank[MOST];
-    static struct hm_range range[MOST];
-    static struct hm_ranks ranks = {.rank = rank};
-    ranks.n = n;
-    for (uint32_t i = 0; i < n; i++) {
-        enum kind kind = process[i].kind;
-        rank[i] = (struct hm_rank){
-            .pid = kind == FREE_SLOT ? 0 : PID + (pid_t)i, .start_time = 7 * i, .is_gone = kind == GONE};
-        range[i] = (struct hm_range){(i + 1) * MAPPED, MAPPED};
-        maps[i] =
-            kind == UNMAPPED ? (struct hm_maps){0} : (struct hm_maps){.range = &range[i], .n = 1, .n_pages = MAPPED};
-    }
-    return &ranks;
-}
-
-static struct hm_source *connect_source(struct hm_damon_watch *watch)
-{
-    const struct hm_source_setup setup = {
-        .overhead = 0.01, .n_cpus = 2, .interval_ms = 10000, .broker = "socket", .stop = -1};
-    struct hm_error error = {""};
-    char why[HM_WARNING];
-    struct hm_source *source = hm_source_open("damon", &setup, why, &error);
-    assert_non_null(source);
-    take(watch, 0);
-    return source;
-}
 
 /* Has the source ask for a watch of the first n processes; its request must name `n_wanted` of them. */
 static void ask(uint32_t n, uint32_t n_wanted, struct hm_damon_watch *watch)
@@ -138,8 +19,7 @@ static void ask(uint32_t n, uint32_t n_wanted, struct hm_damon_watch *watch)
     struct hm_source *source = connect_source(watch);
     assert_int_equal(source->update(source, first_of(n), maps, &error), 0);
     take(watch, n_wanted);
-    source->close(source);
-    close(end);
+    disconnect(source);
 }
 
 /* Checks that the request names process i, with its mapping. */
@@ -259,7 +139,7 @@ static void what_is_beyond_a_message_is_marked_and_told(void **state)
         process[i].resident = 1900;
     for (int i = 0; i < 8; i++)
         assert_int_equal(source->update(source, ranks, maps, &error), 0);
-    assert_int_equal(recv(end, &watch, sizeof(watch), MSG_DONTWAIT), -1);
+    assert_false(has_sent());
     assert_string_equal(source->state.partly,
                         "source damon looks at 256 of 265 processes, at most at 256: what the others use is not known");
     process[HM_DAMON_TARGETS].resident = 2100;
@@ -267,8 +147,7 @@ static void what_is_beyond_a_message_is_marked_and_told(void **state)
         assert_int_equal(source->update(source, ranks, maps, &error), 0);
     take(&watch, HM_DAMON_TARGETS);
     assert_false(ranks->rank[HM_DAMON_TARGETS].has_unseen);
-    source->close(source);
-    close(end);
+    disconnect(source);
 }
 
 /* The limit of 256 has nothing to do with them; and where there is nothing to watch, that is sent once. */
@@ -286,11 +165,10 @@ static void what_may_not_be_looked_at_is_told(void **state)
     take(&watch, 0);
     for (int i = 0; i < 8; i++)
         assert_int_equal(source->update(source, ranks, maps, &error), 0);
-    assert_int_equal(recv(end, &watch, sizeof(watch), MSG_DONTWAIT), -1);
+    assert_false(has_sent());
     assert_string_equal(source->state.partly, "source damon looks at 0 of 1 processes, not at those that are not "
                                               "dumpable: what the others use is not known");
-    source->close(source);
-    close(end);
+    disconnect(source);
 }
 
 /* What has changed in each row since the last update, of a step with two processes. The fourth update looks at their
@@ -333,190 +211,10 @@ static void a_list_is_sent_where_processes_or_mappings_have_changed(void **state
         assert_int_equal(source->update(source, ranks, maps, &error), 0);
         if (rows[i].n_sent > 0)
             take(&watch, rows[i].n_sent);
-        if (recv(end, &watch, sizeof(watch), MSG_DONTWAIT) >= 0)
+        if (has_sent())
             fail_msg("row %zu: a list is sent", i);
     }
-    source->close(source);
-    close(end);
-}
-
-/* A process that does not let DAMON look at its memory holds up the broker. The broker is given up only if it watches
- * a process, and if no message from it waits to be read. */
-static void a_broker_that_says_nothing_for_a_minute_is_given_up(void **state)
-{
-    (void)state;
-    struct hm_damon_watch watch;
-    struct hm_error error = {""};
-    struct hm_damon_answer answer = {0};
-    size_t size = hm_damon_wire_begin(&answer, HM_DAMON_ANSWER, 1, 0);
-    memset(process, 0, sizeof(process));
-    process[0].resident = 1000;
-    struct hm_source *source = connect_source(&watch);
-    now_s += 1000;
-    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
-    take(&watch, 1);
-    now_s += 60;
-    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
-    now_s += 1;
-    assert_int_equal(send(end, &answer, size, 0), size);
-    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
-    assert_int_equal(source->read(source, first_of(1), NULL, NULL, &error), 0);
-    now_s += 60;
-    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
-    now_s += 1;
-    assert_int_equal(source->update(source, first_of(1), maps, &error), -1);
-    assert_int_equal(errno, ETIMEDOUT);
-    assert_string_equal(error.text, "the DAMON broker has sent nothing for 60 s");
-    source->close(source);
-    close(end);
-}
-
-static struct hm_observation seen; /* the last one */
-static size_t n_seen;
-
-static void see(void *data, const struct hm_observation *observation, size_t n)
-{
-    (void)data;
-    seen = n > 0 ? observation[n - 1] : seen;
-    n_seen += n;
-}
-
-static pid_t first_pid; /* of the first slot, where that has another process by now; 0: it is the first one's */
-
-/* Has the broker send a list of n regions, and the source read it. Returns how many observations it passes on. */
-static size_t send_list(struct hm_source *source, struct hm_damon_list list, uint32_t generation, uint32_t n)
-{
-    struct hm_error error = {""};
-    list.span_ms = 5000;
-    for (uint32_t i = 0; i < n; i++)
-        list.region[i] = (struct hm_damon_region){(uint64_t)(MAPPED + 16 * i) << hm_page_shift(),
-                                                  (uint64_t)(MAPPED + 16 * (i + 1)) << hm_page_shift(), 5, 10, 16000};
-    size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, generation, n);
-    assert_int_equal(send(end, &list, size, 0), size);
-    n_seen = 0;
-    const struct hm_ranks *ranks = first_of(1);
-    ranks->rank[0].pid = first_pid ? first_pid : ranks->rank[0].pid;
-    assert_int_equal(source->read(source, ranks, see, NULL, &error), 0);
-    return n_seen;
-}
-
-/* Connects a source that watches one process. */
-static struct hm_source *watch_one(struct hm_damon_watch *watch)
-{
-    struct hm_error error = {""};
-    memset(process, 0, sizeof(process));
-    process[0].resident = 1000;
-    struct hm_source *source = connect_source(watch);
-    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
-    take(watch, 1);
-    return source;
-}
-
-/* The source says when what it has said before cannot be compared with what it says now. */
-static void a_list_is_passed_on(void **state)
-{
-    (void)state;
-    static const struct {
-        enum hm_damon_way way;
-        uint32_t scatter;
-        unsigned ways;
-    } rows[] = {{HM_DAMON_BURSTS, 0, 0},
-                {HM_DAMON_BURSTS, 1500, 0},
-                {HM_DAMON_STEADY, 0, 1},
-                {HM_DAMON_STEADY, 0, 1},
-                {HM_DAMON_BURSTS, 0, 2}};
-    struct hm_damon_watch watch;
-    struct hm_source *source = watch_one(&watch);
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        float excess[2];
-        for (int k = 0; k < 2; k++) {
-            struct hm_damon_list list = {.rounds = 3, .way = rows[i].way, .scatter = k * rows[i].scatter};
-            size_t n = send_list(source, list, watch.head.generation, 1);
-            list.rounds = 4;
-            n += rows[i].way == HM_DAMON_BURSTS ? send_list(source, list, watch.head.generation, 0) : 0;
-            assert_int_equal(n, 1);
-            excess[k] = seen.excess;
-        }
-        assert_int_equal(seen.page, HM_PAGE(0, MAPPED));
-        assert_int_equal(seen.n_pages, 16);
-        assert_float_equal((1 + excess[1]) / (1 + excess[0]), 1 + rows[i].scatter / 1000.0, 1e-5);
-        assert_int_equal(source->state.ways, rows[i].ways);
-        assert_int_equal(source->state.rounds, rows[i].way == HM_DAMON_BURSTS ? 4 : 3);
-        assert_int_equal(source->state.has_rounds, rows[i].way == HM_DAMON_BURSTS);
-    }
-    source->close(source);
-    close(end);
-}
-
-/* A phase that ends in the middle of a round would take what was looked at once more for hotter. */
-static void what_a_round_of_bursts_finds_is_passed_on_as_it_ends(void **state)
-{
-    (void)state;
-    static const struct {
-        enum hm_damon_way way;
-        uint32_t rounds, later, n; /* rounds that have ended, lists of processes that came later, regions */
-        size_t n_seen;
-    } rows[] = {
-        {HM_DAMON_BURSTS, 0, 0, 3, 0}, {HM_DAMON_BURSTS, 0, 0, 2, 0}, {HM_DAMON_BURSTS, 1, 0, 4, 5},
-        {HM_DAMON_BURSTS, 2, 0, 0, 4}, {HM_DAMON_BURSTS, 2, 0, 1, 0}, {HM_DAMON_BURSTS, 2, 1, 2, 1},
-        {HM_DAMON_STEADY, 2, 1, 3, 5}, {HM_DAMON_STEADY, 2, 1, 3, 3},
-    };
-    struct hm_damon_watch watch;
-    struct hm_error error = {""};
-    struct hm_source *source = watch_one(&watch);
-    for (size_t i = 0, later = 0; i < N_ROWS(rows); i++) {
-        for (; later < rows[i].later; later++) {
-            process[1].resident = 1000;
-            assert_int_equal(source->update(source, first_of(2), maps, &error), 0);
-            take(&watch, 2);
-        }
-        const struct hm_damon_list list = {.rounds = rows[i].rounds, .way = rows[i].way};
-        assert_int_equal(send_list(source, list, watch.head.generation, rows[i].n), rows[i].n_seen);
-    }
-    source->close(source);
-    close(end);
-}
-
-static void what_a_round_has_found_is_not_told_of_the_next_process_in_the_slot(void **state)
-{
-    (void)state;
-    struct hm_damon_watch watch;
-    struct hm_source *source = watch_one(&watch);
-    struct hm_damon_list list = {.rounds = 1, .way = HM_DAMON_BURSTS};
-    assert_int_equal(send_list(source, list, watch.head.generation, 3), 0);
-    first_pid = PID + MOST;
-    list.rounds = 2;
-    assert_int_equal(send_list(source, list, watch.head.generation, 3), 0);
-    first_pid = 0;
-    source->close(source);
-    close(end);
-}
-
-/* A list of processes that was made anew may have other numbers for them: what is found goes by these, without another
- * list for the broker. */
-static void what_is_found_goes_by_the_numbers_that_processes_have_now(void **state)
-{
-    (void)state;
-    struct hm_damon_watch watch;
-    struct hm_error error = {""};
-    struct hm_source *source = watch_one(&watch);
-    struct hm_rank rank[2] = {{.pid = 0}, first_of(1)->rank[0]};
-    struct hm_maps moved[2] = {{.n = 0}, maps[0]};
-    struct hm_rank_index by_pid = {PID, 1};
-    const struct hm_ranks anew = {.rank = rank, .n = 2, .by_pid = &by_pid, .n_living = 1};
-    assert_int_equal(source->update(source, &anew, moved, &error), 0);
-    assert_int_equal(recv(end, &watch, sizeof(watch), MSG_DONTWAIT), -1);
-    struct hm_damon_list list = {.span_ms = 5000, .way = HM_DAMON_STEADY};
-    list.region[0] = (struct hm_damon_region){(uint64_t)MAPPED << hm_page_shift(),
-                                              (uint64_t)(MAPPED + 16) << hm_page_shift(), 5, 10, 16000};
-    size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, watch.head.generation, 1);
-    assert_int_equal(send(end, &list, size, 0), size);
-    n_seen = 0;
-    assert_int_equal(source->read(source, &anew, see, NULL, &error), 0);
-    assert_int_equal(n_seen, 1);
-    assert_int_equal(HM_PAGE_SPACE(seen.page), 1);
-    source->close(source);
-    close(end);
+    disconnect(source);
 }
 
 int main(void)
@@ -529,11 +227,6 @@ int main(void)
         cmocka_unit_test(what_is_beyond_a_message_is_marked_and_told),
         cmocka_unit_test(what_may_not_be_looked_at_is_told),
         cmocka_unit_test(a_list_is_sent_where_processes_or_mappings_have_changed),
-        cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
-        cmocka_unit_test(a_list_is_passed_on),
-        cmocka_unit_test(what_a_round_of_bursts_finds_is_passed_on_as_it_ends),
-        cmocka_unit_test(what_is_found_goes_by_the_numbers_that_processes_have_now),
-        cmocka_unit_test(what_a_round_has_found_is_not_told_of_the_next_process_in_the_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
