@@ -24,7 +24,7 @@
 
 #define TASKS 12
 
-static char root[] = "/tmp/test-keep.XXXXXX", folder[PATH_MAX], path[PATH_MAX];
+static char folder[PATH_MAX], path[PATH_MAX];
 static int fails_to_write; /* errno; 0: it does not */
 static bool is_alone;      /* no other process takes the lock */
 static unsigned n_read, n_written;
@@ -72,17 +72,16 @@ static int set_up(void **state)
 {
     (void)state;
     fails_to_write = 0;
-    snprintf(root, sizeof(root), "/tmp/test-keep.XXXXXX");
-    if (!mkdtemp(root) || setenv("XDG_DATA_HOME", root, 1) != 0)
+    if (setenv("XDG_DATA_HOME", scratch, 1) != 0)
         return -1;
-    snprintf(folder, sizeof(folder), "%s/hybridmem/profiles/aa", root);
+    snprintf(folder, sizeof(folder), "%s/hybridmem/profiles/aa", scratch);
     return hm_sites_can_keep("aa", "7.0", path, NULL);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    return scratch_remove(root);
+    return scratch_remove(scratch_path("hybridmem"));
 }
 
 static struct hm_profile *profile_of(const char *source, unsigned processes)
@@ -180,9 +179,7 @@ static void test_what_is_no_profile_is_put_aside(void **state)
 {
     struct hm_error error = {""};
     (void)state;
-    int fd = open(path, O_WRONLY | O_CREAT, 0600);
-    assert_int_equal(write(fd, "{", 1), 1);
-    close(fd);
+    scratch_write(path, "{");
     assert_int_equal(keep("clock", 1, &error), -1);
     char *aside = strndup(error.text, strlen(path) + strlen(".XXXXXX"));
     assert_int_equal(remove(aside), 0);
@@ -200,5 +197,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_where_the_sum_finds_no_room_what_was_there_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_no_profile_is_put_aside, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

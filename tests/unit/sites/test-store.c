@@ -20,18 +20,13 @@
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
-static char root[] = "/tmp/test-store.XXXXXX", own[PATH_MAX], found[PATH_MAX];
+static char own[PATH_MAX], found[PATH_MAX];
 
 static int set_up(void **state)
 {
-    (void)state;
-    return mkdtemp(root) && setenv("XDG_DATA_HOME", root, 1) == 0 ? hm_store_own(own, NULL) : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return scratch_remove(root);
+    if (scratch_make(state) != 0 || setenv("XDG_DATA_HOME", scratch, 1) != 0)
+        return -1;
+    return hm_store_own(own, NULL);
 }
 
 /* Makes a file of this age, with the folders above it. */
@@ -39,17 +34,15 @@ static void put(const char *store, const char *build, const char *name, time_t c
 {
     char path[PATH_MAX];
     assert_true(snprintf(path, sizeof(path), "%s/%s/", store, build) < PATH_MAX);
-    for (char *at = path + sizeof(root); (at = strchr(at, '/')) != NULL; at++) {
+    for (char *at = path + strlen(scratch) + 1; (at = strchr(at, '/')) != NULL; at++) {
         *at = '\0';
         assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
         *at = '/';
     }
     assert_true(snprintf(path, sizeof(path), "%s/%s/%s", store, build, name) < PATH_MAX);
-    int fd = open(path, O_WRONLY | O_CREAT, 0600);
-    assert_true(fd >= 0);
+    scratch_write(path, "");
     const struct timespec times[] = {{.tv_sec = changed}, {.tv_sec = changed}};
-    assert_int_equal(futimens(fd, times), 0);
-    close(fd);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
 static const char *find(const char *shared, const char *build)
@@ -78,15 +71,14 @@ static void test_where_the_store_is(void **state)
         if (places[i][2])
             assert_string_equal(folder, places[i][2]);
     }
-    setenv("XDG_DATA_HOME", root, 1);
+    setenv("XDG_DATA_HOME", scratch, 1);
 }
 
 static void test_the_newest_of_the_build_is_found(void **state)
 {
-    char shared[sizeof(root) + 16];
+    const char *shared = scratch_path("shared");
     struct hm_error error = {""};
     (void)state;
-    snprintf(shared, sizeof(shared), "%s/shared", root);
     assert_int_equal(hm_store_find(shared, "aa", NULL, found, &error), -1);
     assert_int_equal(errno, ENOENT);
     assert_non_null(strstr(error.text, "there is no profile of the build aa: "));
@@ -170,5 +162,5 @@ int main(void)
         cmocka_unit_test(test_the_oldest_are_removed),
         cmocka_unit_test(test_root_writes_into_no_store),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, scratch_drop);
 }

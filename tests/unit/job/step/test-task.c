@@ -26,6 +26,8 @@ static struct hm_error error;
 static struct hm_config config;
 static struct hm_job job;
 static int n_stopped; /* migrators */
+static struct hm_step *step;
+static struct hm_outcome *outcome; /* of the step's tasks */
 
 int __wrap_hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *why);
 int __real_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why);
@@ -51,8 +53,42 @@ int __wrap_hm_process_stop(const struct hm_process *process, int patience_ms, st
     return 0;
 }
 
+static int set_up(void **state)
+{
+    (void)state;
+    outcome = hm_outcome_map();
+    step = calloc(1, sizeof(*step));
+    return step && outcome ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(step);
+    hm_outcome_unmap(outcome);
+    return 0;
+}
+
+/* Begins a step of job 7, which is in the ledger, with so many tasks. */
+static void begin_step(uint32_t n_tasks)
+{
+    ledger_with_job(&config, &job);
+    memset(step, 0, sizeof(*step));
+    memset(outcome, 0, sizeof(*outcome));
+    step->config = config;
+    step->job_id = 7;
+    step->n_tasks = n_tasks;
+}
+
+/* Ends a task of the step, and reads the job's entry. */
+static void end_task(int status)
+{
+    assert_int_equal(hm_task_ended(step, outcome, status, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+}
+
 /* Places a task in a child. Returns what it wrote to standard error, and its result as an exit status. */
-static const char *place(const struct hm_step *step, struct hm_outcome *outcome, int *result)
+static const char *place(struct hm_outcome *shared, int *result)
 {
     static char text[2048];
     int errors[2];
@@ -62,7 +98,7 @@ static const char *place(const struct hm_step *step, struct hm_outcome *outcome,
     pid_t pid = fork();
     if (pid == 0) {
         dup2(errors[1], STDERR_FILENO);
-        _exit(hm_task_place(step, outcome, fake_environment()) == 0 ? 0 : 1);
+        _exit(hm_task_place(step, shared, fake_environment()) == 0 ? 0 : 1);
     }
     close(errors[1]);
     while ((got = read(errors[0], text + have, sizeof(text) - 1 - have)) > 0)
@@ -74,45 +110,37 @@ static const char *place(const struct hm_step *step, struct hm_outcome *outcome,
     return text;
 }
 
+/* Places a task, which has to write this, and to have this result. */
+static void assert_place(struct hm_outcome *shared, const char *said, int result)
+{
+    int got;
+    assert_string_equal(place(shared, &got), said);
+    assert_int_equal(got, result);
+}
+
 static void test_tasks_without_a_request_are_left_alone(void **state)
 {
     (void)state;
-    int result;
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
     snprintf(step->refusal, sizeof(step->refusal), "not for a step that asked for nothing");
-    assert_string_equal(place(step, NULL, &result), "");
-    assert_int_equal(result, 0);
-    free(step);
+    assert_place(NULL, "", 0);
 }
 
 /* A task of the mode memory is not planned for, let alone placed, so that a binding of its own counts. */
 static void test_a_task_behind_a_cache_is_left_alone(void **state)
 {
     (void)state;
-    int result;
-    struct hm_outcome *outcome = hm_outcome_map();
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
-    assert_non_null(outcome);
     step->is_active = step->is_asked = true;
     step->request.mode = HM_MODE_MEMORY;
-    assert_string_equal(place(step, outcome, &result), "");
-    assert_int_equal(result, 0);
+    assert_place(outcome, "", 0);
     assert_int_equal(outcome->n_warnings + outcome->has_plan, 0);
     snprintf(step->refusal, sizeof(step->refusal), "no cache");
-    assert_string_equal(place(step, outcome, &result), "hybridmem: no cache\n");
-    assert_int_equal(result, 1);
-    free(step);
-    hm_outcome_unmap(outcome);
+    assert_place(outcome, "hybridmem: no cache\n", 1);
 }
 
 /* The batch script of an isolate job passes its variables on to its steps. A step without a request removes them. */
 static void test_what_another_step_set_is_taken_back(void **state)
 {
     (void)state;
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
     fake_environment_clear();
     fake_environment_put("HYBRIDMEM_ISOLATE_JOB", "7");
     fake_environment_put("HYBRIDMEM_ISOLATE_NODES", "slow=1@0");
@@ -123,28 +151,17 @@ static void test_what_another_step_set_is_taken_back(void **state)
     assert_int_equal(hm_task_place(step, NULL, fake_environment()), 0);
     assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
     assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_JOB"));
-    free(step);
 }
 
 static void test_a_refusal_is_one_line_for_all_tasks(void **state)
 {
     (void)state;
-    int result;
-    struct hm_outcome *outcome = hm_outcome_map();
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
-    assert_non_null(outcome);
     step->is_active = step->is_asked = true;
     snprintf(step->refusal, sizeof(step->refusal), "no such tier %%n");
-    assert_string_equal(place(step, outcome, &result), "hybridmem: no such tier %n\n");
-    assert_int_equal(result, 1);
-    assert_string_equal(place(step, outcome, &result), "");
-    assert_int_equal(result, 1);
+    assert_place(outcome, "hybridmem: no such tier %n\n", 1);
+    assert_place(outcome, "", 1);
     /* Without shared memory each task reports it. */
-    assert_string_equal(place(step, NULL, &result), "hybridmem: no such tier %n\n");
-    assert_int_equal(result, 1);
-    free(step);
-    hm_outcome_unmap(outcome);
+    assert_place(NULL, "hybridmem: no such tier %n\n", 1);
 }
 
 /* The mode fsdax places no memory. If a file system cannot be mounted, the task ends, whatever its step asked for. */
@@ -152,15 +169,11 @@ static void test_file_systems(void **state)
 {
     (void)state;
     int result;
-    struct hm_outcome *outcome = hm_outcome_map();
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
     hm_config_defaults(&step->config);
     assert_int_equal(hm_request_parse("fsdax,size=1G", &step->request, &error), 0);
     step->is_active = step->is_asked = true;
     hm_task_mount(step);
-    assert_string_equal(place(step, outcome, &result), "");
-    assert_int_equal(result, 0);
+    assert_place(outcome, "", 0);
     assert_int_equal(outcome->has_plan, 0);
     /* The device does not exist, or may not be mounted. */
     step->namespaces.n = 1;
@@ -174,34 +187,25 @@ static void test_file_systems(void **state)
     assert_int_equal(waitpid(child, &result, 0), child);
     assert_int_equal(result, 0);
     snprintf(step->mount_error, sizeof(step->mount_error), "it is not there");
-    assert_string_equal(place(step, outcome, &result), "hybridmem: it is not there\n");
-    assert_int_equal(result, 1);
-    free(step);
-    hm_outcome_unmap(outcome);
+    assert_place(outcome, "hybridmem: it is not there\n", 1);
 }
 
 static void test_a_task_that_cannot_be_placed(void **state)
 {
     (void)state;
     int result;
-    struct hm_outcome *outcome = hm_outcome_map();
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
     hm_config_defaults(&step->config);
     assert_int_equal(hm_request_parse("slow", &step->request, &error), 0);
     step->is_active = true;
     /* Without tiers, a default mode is skipped, and one that was asked for is refused. */
-    assert_string_equal(place(step, outcome, &result), "");
-    assert_int_equal(result, 0);
+    assert_place(outcome, "", 0);
     assert_int_equal(outcome->n_warnings, 1);
     assert_non_null(strstr(outcome->warning[0], "default mode"));
     step->is_asked = true;
     outcome->said_refusal = 0;
-    assert_non_null(strstr(place(step, outcome, &result), "hybridmem: "));
+    assert_non_null(strstr(place(outcome, &result), "hybridmem: "));
     assert_int_equal(result, 1);
     assert_int_equal(outcome->n_warnings, 2);
-    free(step);
-    hm_outcome_unmap(outcome);
 }
 
 /* Wait statuses in the order in which tasks end, and the entry's status afterwards: the highest, or the batch script's.
@@ -220,41 +224,25 @@ static void test_exit_statuses(void **state)
 {
     (void)state;
     for (size_t i = 0; i < N_ROWS(endings); i++) {
-        ledger_with_job(&config, &job);
-        struct hm_outcome *outcome = hm_outcome_map();
-        struct hm_step *step = calloc(1, sizeof(*step));
-        assert_non_null(step);
-        step->config = config;
-        step->job_id = 7;
+        begin_step(3);
         step->step_id = endings[i].step_id;
-        step->n_tasks = 3;
         for (const int *status = endings[i].status; *status >= 0; status++)
-            assert_int_equal(hm_task_ended(step, outcome, *status, &error), 0);
-        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+            end_task(*status);
         assert_true(job.has_exit_status);
         assert_int_equal(job.exit_status, endings[i].then);
         assert_int_equal(job.exit_status_is_final, endings[i].is_final);
         /* A later step does not change the batch script's status. */
         step->step_id = 1;
         outcome->n_stored = 0;
-        assert_int_equal(hm_task_ended(step, outcome, 15 << 8, &error), 0);
-        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        end_task(15 << 8);
         assert_int_equal(job.exit_status, endings[i].is_final ? endings[i].then : 15 << 8);
-        free(step);
-        hm_outcome_unmap(outcome);
     }
 }
 
 static void test_the_last_task_notes_the_kernels_peak(void **state)
 {
     (void)state;
-    ledger_with_job(&config, &job);
-    struct hm_outcome *outcome = hm_outcome_map();
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
-    step->config = config;
-    step->job_id = 7;
-    step->n_tasks = 2;
+    begin_step(2);
     snprintf(step->cgroup, sizeof(step->cgroup), "%s", scratch);
     static const struct {
         const char *text;
@@ -262,52 +250,35 @@ static void test_the_last_task_notes_the_kernels_peak(void **state)
     } rows[] = {{"100\n", 0}, {"300\n", 300}, {"200\n", 300}, {"nonsense\n", 300}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         scratch_write(scratch_path("memory.peak"), rows[i].text);
-        assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
-        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        end_task(0);
         assert_int_equal(job.memory_peak, rows[i].then);
     }
-    free(step);
-    hm_outcome_unmap(outcome);
 }
 
 static void test_the_last_task_stops_the_migrator_without_the_lock(void **state)
 {
     (void)state;
-    ledger_with_job(&config, &job);
-    struct hm_outcome *outcome = hm_outcome_map();
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
-    step->config = config;
-    step->job_id = 7;
-    step->n_tasks = 2;
+    begin_step(2);
     n_stopped = 0;
     assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
     assert_int_equal(n_stopped, 0);
     assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
     assert_int_equal(n_stopped, 1);
-    free(step);
-    hm_outcome_unmap(outcome);
 }
 
 static void test_what_tasks_leave_is_checked(void **state)
 {
     (void)state;
-    ledger_with_job(&config, &job);
+    begin_step(0);
     snprintf(job.request, sizeof(job.request), "spill");
     job.has_plan = true;
     snprintf(job.plan.request.text, sizeof(job.plan.request.text), "spill");
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    struct hm_outcome *outcome = hm_outcome_map();
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
-    step->config = config;
-    step->job_id = 7;
     snprintf(step->request.text, sizeof(step->request.text), "spill");
     memset(outcome, 0xff, sizeof(*outcome));
     outcome->has_plan = 1;
     outcome->n_stored = 0;
-    assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
-    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    end_task(0);
     assert_int_equal(job.n_warnings, 0);
     assert_int_equal(job.plan.policy, HM_POLICY_DEFAULT);
 
@@ -315,12 +286,9 @@ static void test_what_tasks_leave_is_checked(void **state)
     outcome->has_plan = outcome->n_warnings = 1;
     outcome->plan.policy = HM_POLICY_BIND;
     snprintf(outcome->warning[0], HM_WARNING, "a word");
-    assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
-    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    end_task(0);
     assert_string_equal(job.warning[0], "a word");
     assert_int_equal(job.plan.policy, HM_POLICY_BIND);
-    free(step);
-    hm_outcome_unmap(outcome);
 }
 
 /* Makes a sysfs with one device. `namespace` and `label` are the texts of its files; NULL: the file does not exist. */
@@ -377,16 +345,16 @@ static void test_a_device_is_looked_at_before_it_is_mounted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tasks_without_a_request_are_left_alone),
-        cmocka_unit_test(test_a_task_behind_a_cache_is_left_alone),
-        cmocka_unit_test(test_what_another_step_set_is_taken_back),
-        cmocka_unit_test(test_a_refusal_is_one_line_for_all_tasks),
-        cmocka_unit_test(test_a_task_that_cannot_be_placed),
-        cmocka_unit_test(test_file_systems),
-        cmocka_unit_test(test_exit_statuses),
-        cmocka_unit_test(test_the_last_task_notes_the_kernels_peak),
-        cmocka_unit_test(test_the_last_task_stops_the_migrator_without_the_lock),
-        cmocka_unit_test(test_what_tasks_leave_is_checked),
+        cmocka_unit_test_setup_teardown(test_tasks_without_a_request_are_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_task_behind_a_cache_is_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_another_step_set_is_taken_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_refusal_is_one_line_for_all_tasks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_task_that_cannot_be_placed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_file_systems, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_exit_statuses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_last_task_notes_the_kernels_peak, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_last_task_stops_the_migrator_without_the_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_tasks_leave_is_checked, set_up, tear_down),
         cmocka_unit_test(test_a_device_is_looked_at_before_it_is_mounted),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
