@@ -10,12 +10,14 @@ import pytest
 from browser import Browser, Tab
 from collecting import Bench
 from guiding import HERE, compiled, profile_of, profiled
+from htmlpages import make_pages, write_records
 from installed import check_root
 from ipmctlnode import Node
 from monitoring import Job
 from replaying import algorithms
 from siteprofiles import give_accesses, give_sampling
 from slurmsite import Site
+from standins import sysfs_of
 from sysfstree import Sysfs
 
 
@@ -50,6 +52,12 @@ def open_folder():
 def job(open_folder):
     """A job whose monitor takes a sample every 50 ms."""
     return Job(open_folder, 50)
+
+
+@pytest.fixture
+def counters(job):
+    """A made-up /sys with the counters that the job's monitor reads."""
+    return sysfs_of(job)
 
 
 @pytest.fixture
@@ -95,6 +103,17 @@ def trace(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture(scope="module")
+def pages_folder(tmp_path_factory):
+    """A folder with records, and pages of them."""
+    return write_records(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="module")
+def pages(pages_folder):
+    return make_pages(pages_folder)
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,14 @@ NO_MIGRATION = {
 }
 
 
+# What a record has of the profile that a job has left
+LEFT_PROFILE = {
+    **dict.fromkeys(("reason", "plan", "run", "period", "rate_reason", "unsampled")),
+    "file": "/home/a/7.0.json",
+    "method": "sample",
+}
+
+
 def tier(name, nodes, peak, mean, points=60, capacity=None):
     return {
         "name": name,

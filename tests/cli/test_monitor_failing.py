@@ -20,23 +20,17 @@ from standins import (
     Program,
     finish,
     monitored,
-    sysfs_of,
     wait_counted,
     wait_read,
     wait_told,
 )
 
 
-@pytest.fixture
-def node(job):
-    return sysfs_of(job)
-
-
-def test_a_monitor_that_is_killed_has_no_programs_left(job, node):
+def test_a_monitor_that_is_killed_has_no_programs_left(job, counters):
     """The monitor could not kill them, as it has lost its rights, and they have root's."""
     programs = [Program(job.folder.parent, "papi", PAPI + COUNTS), Program(job.folder.parent, "slurm", SLURM + COUNTS)]
     programs[0].count(0, 0)
-    with monitored(job, node, *programs) as process:
+    with monitored(job, counters, *programs) as process:
         wait_counted(job, PACKAGE, PLATFORM)
         assert all(program.is_there() for program in programs)
         process.kill()
@@ -66,13 +60,13 @@ def test_a_monitor_that_is_killed_has_no_programs_left(job, node):
         ),
     ],
 )
-def test_programs_that_fail(job, node, script, said):
+def test_programs_that_fail(job, counters, script, said):
     """A program that fails at its start or later: its figure is unknown, with the reason; the others' are known."""
-    package = node.zone("intel-rapl:0", "package-0", 1_000_000)
+    package = counters.zone("intel-rapl:0", "package-0", 1_000_000)
     program = Program(job.folder.parent, "slurm", script or "")
     if script is None:
         program.path.unlink()
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         wait_told(job, said)
         wait_read(job, 1)
         package(4_000_000)
@@ -81,11 +75,11 @@ def test_programs_that_fail(job, node, script, said):
     assert found.energy[0].is_known == 1 and 0 < found.energy[0].amount <= 3
 
 
-def test_a_program_that_hangs_at_its_start(job, node):
+def test_a_program_that_hangs_at_its_start(job, counters):
     """Nothing waits for the program: not the samples, not the others' figures, not the end of the monitor."""
-    package = node.zone("intel-rapl:0", "package-0", 1_000_000)
+    package = counters.zone("intel-rapl:0", "package-0", 1_000_000)
     program = Program(job.folder.parent, "slurm", HANGS)
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         job.wait_samples(5)
         wait_for(program.pid, "the program's start")
         wait_read(job, 1)
@@ -107,13 +101,13 @@ def in_time(attempt, job):
     return False
 
 
-def test_the_end_does_not_wait_for_a_program(job, node):
+def test_the_end_does_not_wait_for_a_program(job, counters):
     """The program notices the end of its input, and notes that some time later."""
 
     def attempt(folder):
         program = Program(folder, "slurm", "cat > /dev/null; sleep 0.8; touch $0.late\n" + HANGS)
         late = Path(f"{program.path}.late")
-        with monitored(job, node, program) as process:
+        with monitored(job, counters, program) as process:
             wait_for(program.pid, "the program's start")
             job.wait_reading()
             finish(job, process)
@@ -159,14 +153,14 @@ void slurm_init(const char *config)
         pytest.param("slurm", "hybridmem-slurmenergy", marks=needs_slurmenergy),
     ],
 )
-def test_a_library_that_hangs_at_its_start_does_not_outlive_the_monitor(job, node, tmp_path, word, name):
+def test_a_library_that_hangs_at_its_start_does_not_outlive_the_monitor(job, counters, tmp_path, word, name):
     """The monitor has no right to kill the program, and the program's own alarm comes later than this test waits."""
     (tmp_path / "stalled.c").write_text(STALLED)
     library, stalled = tmp_path / "stalled.so", tmp_path / "stalled"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "stalled.c"], check=True)
     variables = f"STALLED={stalled} LD_PRELOAD={library} ASAN_OPTIONS=verify_asan_link_order=0"
     program = Program(job.folder.parent, word, f"{variables} exec {LIBEXEC / name} --read --ask\n")
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         wait_for(stalled.exists, "its start")
         job.wait_reading()
         assert program.is_there()
@@ -174,21 +168,21 @@ def test_a_library_that_hangs_at_its_start_does_not_outlive_the_monitor(job, nod
         wait_for(lambda: not program.is_there(), "the program's end", seconds=10)
 
 
-def test_a_program_that_was_given_up_leaves_no_zombie(job, node):
+def test_a_program_that_was_given_up_leaves_no_zombie(job, counters):
     script = PAPI + "read x; echo read 1 5 5; while read x; do :; done\n"
     program = Program(job.folder.parent, "papi", script)
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         wait_told(job, b"rapl::RAPL_ENERGY_PKG: hybridmem-papi does not answer")
         wait_for(lambda: not Path(f"/proc/{program.pid()}").exists(), "the removal of the zombie")
         finish(job, process)
 
 
-def test_a_program_that_hangs_midway(job, node):
+def test_a_program_that_hangs_midway(job, counters):
     """The monitor waits for the program's answer for a while, and samples memory meanwhile. Then it gives up, and the
     figures of the others go on."""
-    package = node.zone("intel-rapl:0", "package-0", 1_000_000)
+    package = counters.zone("intel-rapl:0", "package-0", 1_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x; : > $0.asked\n" + HANGS)
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         wait_for(Path(f"{program.path}.asked").exists, "the second question", seconds=30)
         before = job.read()
         wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
@@ -201,12 +195,12 @@ def test_a_program_that_hangs_midway(job, node):
     assert (found.energy[0].amount, found.energy[2].is_known) == (3, 0)
 
 
-def test_an_answer_of_slurm_that_is_late_loses_no_energy(job, node):
+def test_an_answer_of_slurm_that_is_late_loses_no_energy(job, counters):
     """slurmd is slow once. Its counter goes on, so a later answer has all."""
     answer = "echo read 1 $(cat $0.count)"
     script = f"for i in 1 2; do read x; {answer}; done; read x; while [ ! -e $0.go ]; do sleep 0.05; done\n"
     program = Program(job.folder.parent, "slurm", f"{SLURM}{script}{answer}; while read x; do {answer}; done\n")
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
         assert job.read().energy[PLATFORM].is_known == 0
         program.count(500)
@@ -224,14 +218,14 @@ SULKS = (
 )
 
 
-def test_the_end_does_not_wait_for_answers_for_long(job, node):
+def test_the_end_does_not_wait_for_answers_for_long(job, counters):
     """Two programs do not answer the last question: the monitor waits for both only as long as for one."""
 
     def attempt(folder):
-        package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+        package = counters.zone("intel-rapl:0", "package-0", 5_000_000)
         programs = [Program(folder, "papi", PAPI + SULKS), Program(folder, "slurm", SLURM + SULKS)]
         programs[0].count(0, 0)
-        with monitored(job, node, *programs) as process:
+        with monitored(job, counters, *programs) as process:
             wait_counted(job, PLATFORM)
             package(8_000_000)
             process.send_signal(signal.SIGSTOP)

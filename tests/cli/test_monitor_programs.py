@@ -5,7 +5,6 @@ samples."""
 import os
 from pathlib import Path
 
-import pytest
 import samplesfile
 from monitoring import wait_for
 from standins import (
@@ -19,7 +18,6 @@ from standins import (
     Program,
     finish,
     monitored,
-    sysfs_of,
     wait_counted,
     wait_read,
     wait_told,
@@ -27,17 +25,12 @@ from standins import (
 from sysfstree import NOBODY
 
 
-@pytest.fixture
-def node(job):
-    return sysfs_of(job)
-
-
-def test_what_slurm_alone_knows(job, node):
+def test_what_slurm_alone_knows(job, counters):
     """Slurm's figures are used beside those of powercap."""
-    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    package = counters.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     program.count(1000)
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         wait_counted(job, PLATFORM)
         package(8_000_000)
         program.count(1300)
@@ -47,14 +40,14 @@ def test_what_slurm_alone_knows(job, node):
     wait_for(lambda: not program.is_there(), "the program's end")
 
 
-def test_what_papi_alone_knows(job, node):
+def test_what_papi_alone_knows(job, counters):
     samples = samplesfile.read(job.samples)
     samples.tier_kind[0] = DRAM
     job.samples.write_bytes(bytes(samples))
     papi = Program(job.folder.parent, "papi", PAPI + COUNTS)
     slurm = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     papi.count(10, 20)
-    with monitored(job, node, papi, slurm) as process:
+    with monitored(job, counters, papi, slurm) as process:
         wait_counted(job, PACKAGE, PLATFORM)
         papi.count(2_000_010, 120)
         slurm.count(7)
@@ -75,11 +68,11 @@ def wait_late(job):
 WAITS = "while [ ! -e $0.go ]; do sleep 0.02; done\n"
 
 
-def test_a_program_that_joins_late_costs_no_other_figure(job, node):
+def test_a_program_that_joins_late_costs_no_other_figure(job, counters):
     """The late program's own figure is not known, as it would be of a shorter time than the others."""
-    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    package = counters.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", WAITS + SLURM + COUNTS)
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         job.wait_reading()
         package(8_000_000)
         wait_late(job)
@@ -90,20 +83,20 @@ def test_a_program_that_joins_late_costs_no_other_figure(job, node):
     assert b" s after the first reading" in found.energy_source and found.peak_w.is_known == 1
 
 
-def test_figures_are_there_right_after_a_program_has_joined(job, node):
+def test_figures_are_there_right_after_a_program_has_joined(job, counters):
     """The program never answers its first question. Figures from before it joined are kept."""
-    package = node.zone("intel-rapl:0", "package-0", 5_000_000)
+    package = counters.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + "read x; : > $0.asked\n" + HANGS)
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         wait_for(Path(f"{program.path}.asked").exists, "its first question")
         package(8_000_000)
         found = finish(job, process)
     assert (found.energy[PACKAGE].amount, found.energy[PACKAGE].is_known) == (3, 1)
 
 
-def test_where_nothing_else_counts_the_figures_begin_with_a_program(job, node):
+def test_where_nothing_else_counts_the_figures_begin_with_a_program(job, counters):
     program = Program(job.folder.parent, "slurm", WAITS + SLURM + COUNTS)
-    with monitored(job, node, program) as process:
+    with monitored(job, counters, program) as process:
         wait_late(job)
         before = job.read()
         Path(f"{program.path}.go").touch()
@@ -112,28 +105,28 @@ def test_where_nothing_else_counts_the_figures_begin_with_a_program(job, node):
     assert found.first_reading_ns >= before.last_mono_ns and found.energy_source.startswith(b"slurm; ")
 
 
-def test_no_program_is_started_where_no_figure_is_missing(job, node):
+def test_no_program_is_started_where_no_figure_is_missing(job, counters):
     for path, name in (
         ("intel-rapl:0", "package-0"),
         ("intel-rapl:0/intel-rapl:0:0", "dram"),
         ("intel-rapl:1", "psys"),
     ):
-        node.zone(path, name, 5)
+        counters.zone(path, name, 5)
     programs = [Program(job.folder.parent, word, HANGS) for word in ("papi", "slurm")]
-    with monitored(job, node, *programs) as process:
+    with monitored(job, counters, *programs) as process:
         wait_read(job)
         found = finish(job, process)
     assert [figure.is_known for figure in found.energy] == [1, 1, 1] and found.energy_source == b"powercap"
     assert [program.pid() for program in programs] == [None, None]
 
 
-def test_programs_inherit_nothing_of_the_monitors_parent(job, node):
+def test_programs_inherit_nothing_of_the_monitors_parent(job, counters):
     """The program has root's rights, but no descriptor of the process that started the monitor, and none of its
     variables (Slurm's program would get SLURM_CONF if it were set)."""
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     os.environ["HM_SECRET"] = "x"
     try:
-        with monitored(job, node, program) as process:
+        with monitored(job, counters, program) as process:
             wait_counted(job, PLATFORM)
             folder = Path(f"/proc/{program.pid()}")
             assert f"Uid:\t{NOBODY}" in Path(f"/proc/{process.pid}/status").read_text()
@@ -149,8 +142,8 @@ def test_programs_inherit_nothing_of_the_monitors_parent(job, node):
         del os.environ["HM_SECRET"]
 
 
-def test_programs_that_are_not_asked(job, node):
-    with monitored(job, node) as process:
+def test_programs_that_are_not_asked(job, counters):
+    with monitored(job, counters) as process:
         wait_read(job)
         found = finish(job, process)
     for name in (b"papi: PAPI", b"slurm: Slurm"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from makerecords import LEFT_PROFILE
 
 TOP = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((TOP / "site-docs" / "record.schema.json").read_text())
@@ -73,19 +74,7 @@ def changed(record, path, value):
         (("plan", "mode"), "cache"),
         (("plan", "side_cache_bytes"), 0),
         (("guided",), {"profile": "/a"}),
-        (
-            ("profile",),
-            {
-                "file": "/a",
-                "method": "guess",
-                "reason": None,
-                "plan": None,
-                "run": None,
-                "period": None,
-                "rate_reason": None,
-                "unsampled": None,
-            },
-        ),
+        (("profile",), {**LEFT_PROFILE, "method": "guess"}),
         (("plan", "weights"), {"n0": 1}),
         (("plan", "weights"), {"0": 0}),
         (("memory",), None),

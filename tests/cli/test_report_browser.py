@@ -4,17 +4,7 @@
 import re
 
 import pytest
-from htmlpages import make_pages, make_report, rects, write_records
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_records(tmp_path_factory.mktemp("pages"))
-
-
-@pytest.fixture(scope="module")
-def pages(folder):
-    return make_pages(folder)
+from htmlpages import make_report, rects
 
 
 def test_a_tab_has_opened_what_it_was_told_to(pages, tab):
@@ -76,10 +66,10 @@ def test_filtering(pages, tab):
     assert page.complaints() == []
 
 
-def test_keys_reach_everything(folder, tab):
+def test_keys_reach_everything(pages_folder, tab):
     """Tab goes to the link that skips to the content, then to the table's filter, to the table itself, which arrow keys
     scroll, and to the buttons in its heads."""
-    page = tab(make_report(folder, "keys.html", "--view", "users"))
+    page = tab(make_report(pages_folder, "keys.html", "--view", "users"))
     found = []
     for _ in range(14):
         page.press("Tab")

@@ -8,19 +8,9 @@ import subprocess
 import threading
 
 import pytest
-from htmlpages import HARMLESS, Outline, make_pages, make_report, make_show, memory, rects, write_records
+from htmlpages import HARMLESS, Outline, make_report, make_show, memory, rects
 from installed import LIBEXEC, helper
 from makerecords import GIB, record, write
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_records(tmp_path_factory.mktemp("pages"))
-
-
-@pytest.fixture(scope="module")
-def pages(folder):
-    return make_pages(folder)
 
 
 def test_the_pages_are_whole_and_name_nothing_outside(pages):
@@ -42,9 +32,9 @@ def test_the_pages_are_whole_and_name_nothing_outside(pages):
         assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
 
 
-def test_the_tables_have_what_csv_has(folder):
-    outline = Outline(make_report(folder, "users.html", "--view", "users").read_text())
-    done = helper("hybridmem-report", "--records", folder / "records", "--view", "users", "--json")
+def test_the_tables_have_what_csv_has(pages_folder):
+    outline = Outline(make_report(pages_folder, "users.html", "--view", "users").read_text())
+    done = helper("hybridmem-report", "--records", pages_folder / "records", "--view", "users", "--json")
     found = json.loads(done.stdout)
     hours = [row["node_hours"] for row in found["rows"]]
     cells = [float(a["data-v"]) for n, a in outline.elements if n == "td" and "data-v" in a]
@@ -53,32 +43,32 @@ def test_the_tables_have_what_csv_has(folder):
     assert HARMLESS in "".join(outline.words) and "not measured in 1 of 10 records" in text
 
 
-def test_a_page_says_what_it_is_of(folder):
+def test_a_page_says_what_it_is_of(pages_folder):
     words = ("--since", "2025-03-02", "--user", "bea,cem", "--view", "jobs", "--top", "1")
-    text = make_report(folder, "some.html", *words).read_text()
+    text = make_report(pages_folder, "some.html", *words).read_text()
     assert "Jobs that ended from 2025-03-02 00:00:00 UTC, of user bea or cem" in text
     assert "rows that are not shown: 1</p>" in text
 
 
-def test_a_page_has_words_of_its_own(folder):
+def test_a_page_has_words_of_its_own(pages_folder):
     """A page may be mailed to people who do not know the command. So its notes name no option, and write the heads of
     columns as the page does, not in capitals as on a terminal."""
-    text = make_report(folder, "words.html", "--top", "1").read_text()
+    text = make_report(pages_folder, "words.html", "--top", "1").read_text()
     assert "--" not in re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL)
     assert "ALONE" not in text and "SHARED" not in text and "(Alone: the number of their records)" in text
     assert "It was not said how many bytes can be written to the memory in its life." in text
-    terminal = helper("hybridmem-report", "--records", folder / "records", "--view", "waste").stdout
+    terminal = helper("hybridmem-report", "--records", pages_folder / "records", "--view", "waste").stdout
     assert " ALONE " in terminal and "(ALONE: the number of their records)" in terminal
 
 
-def test_figures_of_energy_are_called_energy(folder):
+def test_figures_of_energy_are_called_energy(pages_folder):
     """The heads of tables, the figures at the top of the page and the titles of charts say "energy". The keys of CSV
     are unchanged."""
     energy = {"package_j": 7200.0, "memory_j": 3600.0, "node": {"seconds": 3600.0}, "source": "powercap"}
-    write(folder / "metered", record(1, energy=energy))
-    where = ("--records", folder / "metered")
-    helper("hybridmem-report", *where, "--html", folder / "energy.html")
-    words = Outline((folder / "energy.html").read_text()).words
+    write(pages_folder / "metered", record(1, energy=energy))
+    where = ("--records", pages_folder / "metered")
+    helper("hybridmem-report", *where, "--html", pages_folder / "energy.html")
+    words = Outline((pages_folder / "energy.html").read_text()).words
     assert "Package energy by user, account" in words and words.count("Package energy") == 3
     assert words.count("Memory energy") == 1 and "Packages" not in words
     for view in ("jobs", "energy"):
@@ -95,11 +85,11 @@ def test_no_record_and_bad_lines_are_said(tmp_path):
 
 
 @pytest.mark.parametrize("program", ["report", "show"])
-def test_a_page_that_cannot_be_written_is_an_error_and_leaves_nothing(folder, tmp_path, program):
+def test_a_page_that_cannot_be_written_is_an_error_and_leaves_nothing(pages_folder, tmp_path, program):
     words = ["20"] if program == "show" else []
 
     def run(path, status):
-        where = ("--records", folder / "records", "--html", path)
+        where = ("--records", pages_folder / "records", "--html", path)
         return helper(f"hybridmem-{program}", *where, *words, status=status).stderr
 
     assert f"--html {tmp_path}/no/x.html: it cannot be written: No such file" in run(tmp_path / "no" / "x.html", 1)
@@ -114,14 +104,14 @@ def test_a_page_that_cannot_be_written_is_an_error_and_leaves_nothing(folder, tm
 
 
 @pytest.mark.parametrize("name", ["-", "link"])
-def test_a_page_on_standard_output(folder, tmp_path, name):
+def test_a_page_on_standard_output(pages_folder, tmp_path, name):
     """Standard output by the name "-", and by a link like /dev/stdout. The tests do not use /dev/stdout itself: a page
     that replaced it would harm everybody."""
     log, link = tmp_path / "log", tmp_path / "link"
     link.symlink_to("/proc/self/fd/1")
     log.write_text("before\n")
     for program, words in (("report", []), ("show", ["20"])):
-        where = ("--records", folder / "records", "--html", name)
+        where = ("--records", pages_folder / "records", "--html", name)
         with log.open("a") as stream:
             command = [LIBEXEC / f"hybridmem-{program}", *map(str, where), *words]
             subprocess.run(command, stdout=stream, check=True, cwd=tmp_path)
@@ -131,23 +121,23 @@ def test_a_page_on_standard_output(folder, tmp_path, name):
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_link_is_followed(folder, tmp_path, is_there):
+def test_a_link_is_followed(pages_folder, tmp_path, is_there):
     (tmp_path / "far").mkdir()
     page, link = tmp_path / "far" / "page.html", tmp_path / "link.html"
     link.symlink_to("far/page.html")
     if is_there:
         page.write_text("old")
-    helper("hybridmem-report", "--records", folder / "records", "--html", link)
+    helper("hybridmem-report", "--records", pages_folder / "records", "--html", link)
     assert link.is_symlink() and page.read_text().endswith("</html>\n")
     assert [each.name for each in page.parent.iterdir()] == ["page.html"]
     around = tmp_path / "around.html"
     around.symlink_to(around)
-    said = helper("hybridmem-report", "--records", folder / "records", "--html", around, status=1).stderr
+    said = helper("hybridmem-report", "--records", pages_folder / "records", "--html", around, status=1).stderr
     assert "around.html: it cannot be written: Too many levels of symbolic links\n" in said
 
 
 @pytest.mark.parametrize("is_linked", [True, False])
-def test_a_pipe_is_written_into(folder, tmp_path, is_linked):
+def test_a_pipe_is_written_into(pages_folder, tmp_path, is_linked):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     name = tmp_path / "link" if is_linked else pipe
@@ -156,7 +146,7 @@ def test_a_pipe_is_written_into(folder, tmp_path, is_linked):
     read = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    helper("hybridmem-show", "--records", folder / "records", "--html", name, "20", timeout=60)
+    helper("hybridmem-show", "--records", pages_folder / "records", "--html", name, "20", timeout=60)
     assert pipe.is_fifo() and name.is_symlink() is is_linked
     reader.join(timeout=60)
     assert read and read[0].endswith(b"</html>\n")
@@ -195,8 +185,8 @@ def test_an_impossible_size_has_no_part_in_a_charts_scale(tmp_path):
     assert "at most 2.0 GiB" in text and "PiB" not in text and ">137 (signal 9)</td>" in text
 
 
-def test_days_without_jobs_are_empty(folder):
-    found = rects(make_report(folder, "days.html", "--view", "tiers"))
+def test_days_without_jobs_are_empty(pages_folder):
+    found = rects(make_report(pages_folder, "days.html", "--view", "tiers"))
     days = {each["data-tip"].split(":")[0] for each in found}
     assert days == {f"2025-03-0{day}" for day in (1, 2, 3, 4, 5, 6, 8)}, "of day 7 there is no figure"
 
@@ -214,7 +204,7 @@ def test_days_that_the_chart_leaves_out_are_said(tmp_path):
     assert "earlier days" not in path.read_text()
 
 
-def test_a_page_has_the_peak_that_show_prints(folder, tmp_path):
+def test_a_page_has_the_peak_that_show_prints(pages_folder, tmp_path):
     """The peak of all tiers together, with its source; nothing for a job without one."""
     made = {**memory(GIB, GIB), "peak_source": "memory.peak of the job's cgroup"}
     write(tmp_path / "records", record(1, memory=made), record(2, memory=None), record(3, memory=7))

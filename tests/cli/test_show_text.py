@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from installed import LIBEXEC
-from makerecords import record, tier, write
+from makerecords import LEFT_PROFILE, record, tier, write
 from showing import show
 from terminal import on_terminal
 
@@ -99,23 +99,13 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
 
 
 def test_where_a_job_has_left_its_profile_is_shown(tmp_path):
-    left = {
-        "file": "/home/a/7.0.json",
-        "method": "sample",
-        "reason": None,
-        "plan": None,
-        "run": None,
-        "period": None,
-        "rate_reason": None,
-        "unsampled": None,
-    }
     write(
         tmp_path,
-        record(9, mode="profile", profile=left),
-        record(10, profile={**left, "reason": "no space"}),
-        record(11, profile={**left, "file": None, "reason": "it is static"}),
+        record(9, mode="profile", profile=LEFT_PROFILE),
+        record(10, profile={**LEFT_PROFILE, "reason": "no space"}),
+        record(11, profile={**LEFT_PROFILE, "file": None, "reason": "it is static"}),
         record(12),
-        record(13, profile={**left, "unsampled": "clock took no sample"}),
+        record(13, profile={**LEFT_PROFILE, "unsampled": "clock took no sample"}),
     )
     assert "\n  profile      /home/a/7.0.json\n" in show(tmp_path, "9").stdout
     text = show(tmp_path, "10").stdout
