@@ -58,6 +58,23 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
 /* Where the terminal is too narrow for NAME and one more column, the text of that column is broken into lines. */
 #define BROKEN ALONE "abcde  none at\n       all\n"
 
+static char *shown;
+static size_t size;
+
+static FILE *begin_output(void)
+{
+    FILE *out = open_memstream(&shown, &size);
+    assert_non_null(out);
+    return out;
+}
+
+static void assert_output(FILE *out, const char *wanted)
+{
+    fclose(out);
+    assert_string_equal(shown, wanted);
+    free(shown);
+}
+
 static void test_table(void **state)
 {
     static const struct {
@@ -68,14 +85,9 @@ static void test_table(void **state)
     const struct hm_table table = {columns, N_COLUMNS, 2, write_cell, columns};
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        char *shown = NULL;
-        size_t size = 0;
-        FILE *out = open_memstream(&shown, &size);
-        assert_non_null(out);
+        FILE *out = begin_output();
         hm_table_print(out, &table, rows[i].screen);
-        fclose(out);
-        assert_string_equal(shown, rows[i].shown);
-        free(shown);
+        assert_output(out, rows[i].shown);
     }
 }
 
@@ -91,14 +103,9 @@ static void test_text(void **state)
                 {1, "Samples: 12\n  in\n  a\n  phase.\n"}};
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        char *shown = NULL;
-        size_t size = 0;
-        FILE *out = open_memstream(&shown, &size);
-        assert_non_null(out);
+        FILE *out = begin_output();
         hm_words_put_text(out, rows[i].columns, 2, "Samples: %d  in a phase.", 12);
-        fclose(out);
-        assert_string_equal(shown, rows[i].shown);
-        free(shown);
+        assert_output(out, rows[i].shown);
     }
 }
 

@@ -15,10 +15,10 @@
 #include "core/plan/plan.h"
 #include "core/topology/regions.h"
 #include "unit/lib/machines.h"
+#include "unit/lib/planrow.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
-#define GIB (UINT64_C(1) << 30)
 /* A usable region. */
 #define ON(number, on, gib)                                                                                            \
     {                                                                                                                  \
@@ -37,15 +37,7 @@
 #define TWO .are_known = true, .n = 2, .region = {ON(0, 0, 100), ON(1, 1, 200)}
 #define HAS ": this node has dram (nodes 0-1), pmem (nodes 2-3)"
 
-static struct {
-    struct hm_tiers tiers;
-    struct hm_config config;
-    struct hm_request request;
-    struct hm_abilities abilities;
-    struct hm_where where;
-    struct hm_plan plan;
-    struct hm_error error;
-} work;
+static struct work work;
 
 static double keep_percent;
 static uint64_t keep_quota_bytes;

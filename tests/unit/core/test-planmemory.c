@@ -11,19 +11,10 @@
 
 #include "core/plan/plan.h"
 #include "unit/lib/machines.h"
+#include "unit/lib/planrow.h"
 #include "unit/lib/rows.h"
 
-#define GIB (UINT64_C(1) << 30)
-
-static struct {
-    struct hm_tiers tiers;
-    struct hm_config config;
-    struct hm_request request;
-    struct hm_abilities abilities;
-    struct hm_where where;
-    struct hm_plan plan;
-    struct hm_error error;
-} work;
+static struct work work;
 
 /* Plans for a machine whose first nodes are each behind a cache. */
 static int resolve(const char *machine, const uint64_t cache_gib[2], uint64_t size_gib)

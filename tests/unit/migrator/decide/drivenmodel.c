@@ -21,14 +21,7 @@ static void begin(struct model *model, const struct hm_decider_options *options,
     model->state = 1;
 }
 
-static const struct hm_decider_options usual = {.period = 65536,
-                                                .n_tiers = 2,
-                                                .read_gain = {0, 1},
-                                                .write_gain = {0, 4},
-                                                .page_bytes = 4096,
-                                                .move_cost[1][0] = 192,
-                                                .move_cost[0][1] = 384,
-                                                .max_extents = 1000};
+static const struct hm_decider_options usual = {.period = 65536, TWO_TIERS, .max_extents = 1000};
 
 void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity)
 {

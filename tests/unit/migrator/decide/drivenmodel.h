@@ -9,6 +9,11 @@
 #define MODEL_PAGES 20000 /* in each space */
 #define MODEL_BASE UINT64_C(0x10000)
 
+/* Members of struct hm_decider_options: a node with DRAM and memory whose stores cost four times as much. */
+#define TWO_TIERS                                                                                                      \
+    .n_tiers = 2, .read_gain = {0, 1}, .write_gain = {0, 4}, .page_bytes = 4096, .move_cost[1][0] = 192,               \
+    .move_cost[0][1] = 384
+
 struct model {
     struct hm_decider *decider;
     bool is_fast[MODEL_SPACES][MODEL_PAGES];

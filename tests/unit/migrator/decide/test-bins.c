@@ -7,19 +7,11 @@
 
 #include <cmocka.h>
 
-#include "migrator/decide/decide.h"
+#include "drivenmodel.h"
 
 static struct hm_decider *new_bins(void)
 {
-    const struct hm_decider_options options = {.algorithm = "bins",
-                                               .period = 1,
-                                               .n_tiers = 2,
-                                               .read_gain = {0, 1},
-                                               .write_gain = {0, 4},
-                                               .page_bytes = 4096,
-                                               .move_cost[1][0] = 192,
-                                               .move_cost[0][1] = 384,
-                                               .max_extents = 16};
+    const struct hm_decider_options options = {.algorithm = "bins", .period = 1, TWO_TIERS, .max_extents = 16};
     struct hm_error error = {""};
     struct hm_decider *decider = hm_decider_new(&options, &error);
     assert_non_null(decider);

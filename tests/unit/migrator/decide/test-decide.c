@@ -9,21 +9,14 @@
 
 #include <cmocka.h>
 
+#include "drivenmodel.h"
 #include "migrator/decide/decide.h"
 #include "migrator/replay/sampler.h"
 #include "unit/lib/rows.h"
 
 #define PHASES_OF_A_DAY 8640 /* of 10 s */
 
-static const struct hm_decider_options good = {.algorithm = "regions",
-                                               .period = 65536,
-                                               .n_tiers = 2,
-                                               .read_gain = {0, 1},
-                                               .write_gain = {0, 4},
-                                               .page_bytes = 4096,
-                                               .move_cost[1][0] = 192,
-                                               .move_cost[0][1] = 384,
-                                               .max_extents = 1000};
+static const struct hm_decider_options good = {.algorithm = "regions", .period = 65536, TWO_TIERS, .max_extents = 1000};
 
 static void test_bad_options(void **state)
 {

@@ -24,29 +24,44 @@ static void take(void *data, const struct hm_span *span)
         heat_of[page] = span->heat;
 }
 
-/* Estimates from `seen`, with room for n_nodes nodes of the tree (density.c). */
-static void estimate_in(size_t n_nodes, const struct hm_observation *seen, size_t count)
+static struct hm_cells cells;
+static struct hm_density density;
+
+/* Begins without cells; in the tree there is room for n_nodes nodes (density.c). `reads` is what a read counts. */
+static void begin(double reads, size_t n_nodes)
 {
     static struct hm_cell cell[2][512];
     static struct hm_density_sum before[513];
     static float differs[2048];
     static struct hm_stretch stretch[512];
     static struct hm_observation pending[512];
-    struct hm_cells cells = {cell[0], cell[1], 0, 512, pending, 0, 512, 1, 1};
-    struct hm_density density = {.cells = &cells,
-                                 .before = before,
-                                 .stretch = stretch,
-                                 .differs = differs,
-                                 .most_apart = 512,
-                                 .hole = 512,
-                                 .n_nodes = n_nodes};
+    cells = (struct hm_cells){cell[0], cell[1], 0, 512, pending, 0, 512, reads, 1};
+    density = (struct hm_density){.cells = &cells,
+                                  .before = before,
+                                  .stretch = stretch,
+                                  .differs = differs,
+                                  .most_apart = 512,
+                                  .hole = 512,
+                                  .n_nodes = n_nodes};
+}
+
+/* Takes in what was seen, and estimates. */
+static void end(hm_density_take *take_span, void *data)
+{
+    hm_cells_sort_in(&cells);
+    hm_cells_age(&cells, 0.5);
+    hm_density_estimate(&density, take_span, data);
+}
+
+/* Estimates from `seen`, with room for n_nodes nodes of the tree (density.c). */
+static void estimate_in(size_t n_nodes, const struct hm_observation *seen, size_t count)
+{
     uint64_t next = 0;
+    begin(1, n_nodes);
     memset(heat_of, 0, sizeof(heat_of));
     for (size_t i = 0; i < count; i++)
         hm_cells_add(&cells, &seen[i]);
-    hm_cells_sort_in(&cells);
-    hm_cells_age(&cells, 0.5);
-    hm_density_estimate(&density, take, &next);
+    end(take, &next);
 }
 
 static void estimate(const struct hm_observation *seen, size_t count)
@@ -181,9 +196,7 @@ static void test_few_nodes_will_do(void **state)
 static void test_borders_without_evidence_go(void **state)
 {
     (void)state;
-    static struct hm_cell cell[2][64];
-    static struct hm_observation pending[64];
-    struct hm_cells cells = {cell[0], cell[1], 0, 64, pending, 0, 64, 1, 1};
+    begin(1, 2048);
     for (uint64_t i = 0; i < 32; i++)
         hm_cells_add(&cells, &(struct hm_observation){.page = 3 * i, .n_pages = 3, .reads = 3, .excess = 900});
     hm_cells_add(&cells, &(struct hm_observation){.page = 200, .n_pages = 1, .reads = 1});
@@ -259,20 +272,8 @@ static void test_all_pages_are_in_a_span(void **state)
 {
     (void)state;
     for (int only_writes = 0; only_writes < 2; only_writes++) {
-        static struct hm_cell cell[2][512];
-        static struct hm_density_sum before[513];
-        static float differs[2048];
-        static struct hm_stretch stretch[512];
-        static struct hm_observation pending[512];
-        struct hm_cells cells = {cell[0], cell[1], 0, 512, pending, 0, 512, !only_writes, 1};
-        struct hm_density density = {.cells = &cells,
-                                     .before = before,
-                                     .stretch = stretch,
-                                     .differs = differs,
-                                     .most_apart = 512,
-                                     .hole = 512,
-                                     .n_nodes = 2048};
         uint64_t pages[2] = {0};
+        begin(only_writes ? 0 : 1, 2048);
         for (uint32_t i = 0; i < 200; i++) /* a gap after each range, a space of its own for each half */
             hm_cells_add(&cells, &(struct hm_observation){.page = HM_PAGE(i / 100, 100 + 8 * (i % 100)),
                                                           .n_pages = 5,
@@ -280,9 +281,7 @@ static void test_all_pages_are_in_a_span(void **state)
                                                           .writes = i % 7 == 2 ? 100 : 0,
                                                           .excess = 4,
                                                           .knows_writes = true});
-        hm_cells_sort_in(&cells);
-        hm_cells_age(&cells, 0.5);
-        hm_density_estimate(&density, add_pages, pages);
+        end(add_pages, pages);
         assert_int_equal(pages[1], 2 * (99 * 8 + 5));
     }
 }
