@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "alloc/hybridmem.h"
+#include "madesite.h"
 #include "sites/mbi/sum.h"
 #include "unit/lib/rows.h"
 
@@ -24,11 +25,7 @@ static struct hm_profile make_profile(struct hm_profile_site site[SITES + 1], co
 {
     struct hm_profile profile = {.elapsed_s = 10, .n_sites = n + 1, .site = site};
     for (size_t i = 0; i < n; i++) {
-        site[i] = (struct hm_profile_site){.id = i + 1,
-                                           .allocations = 1,
-                                           .peak_bytes = mib[i] * MIB,
-                                           .mean_bytes = (double)(mib[i] * MIB),
-                                           .lifetime_s = 10};
+        site[i] = made_site(i + 1, mib[i] * MIB, 0);
         profile.peak_bytes += site[i].peak_bytes;
     }
     site[n] = (struct hm_profile_site){.id = 99, .class_bytes = 64, .allocations = 9, .peak_bytes = 100 * MIB};
@@ -98,8 +95,7 @@ static void test_a_plan_has_no_more_runs_than_a_job_array(void **state)
     (void)state;
     assert_non_null(site);
     for (size_t i = 0; i < MANY; i++)
-        site[i] = (struct hm_profile_site){
-            .id = i + 1, .allocations = 1, .peak_bytes = MIB, .mean_bytes = MIB, .lifetime_s = 10};
+        site[i] = made_site(i + 1, MIB, 0);
     for (unsigned repetitions = 1; repetitions <= HM_MBI_REPETITIONS; repetitions++) {
         assert_int_equal(hm_mbi_plan_make(&profile, "a", 0, repetitions, false, &plan, &error), 0);
         assert_in_range(hm_mbi_plan_runs(&plan), HM_MBI_RUNS - repetitions, HM_MBI_RUNS);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "madesite.h"
 #include "sites/guide/choose.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -58,9 +59,7 @@ static void test_sites_are_divided(void **state)
 static void test_what_is_not_touched_takes_no_room(void **state)
 {
     static const char *const packers[] = {"gain", "hotset", "thermos", "knapsack"};
-    struct hm_profile_site site[2] = {
-        {.id = 1, .allocations = 1, .peak_bytes = 64 * MIB, .mean_bytes = 64 * MIB, .lifetime_s = 10, .reads = 900},
-        {.id = 2, .allocations = 1, .peak_bytes = 8 * MIB, .mean_bytes = 8 * MIB, .lifetime_s = 10, .reads = 100}};
+    struct hm_profile_site site[2] = {made_site(1, 64 * MIB, 900), made_site(2, 8 * MIB, 100)};
     const struct hm_profile profile = {.elapsed_s = 10, .n_sites = 2, .site = site, .elsewhere = 0};
     struct hm_error error = {""};
     (void)state;
@@ -100,10 +99,7 @@ static void test_sites_with_most_accesses_are_divided(void **state)
     struct hm_error error = {""};
     (void)state;
     for (int i = 0; i < MANY; i++) {
-        site[i] = (struct hm_profile_site){.id = (uint64_t)i + 1, .allocations = 1, .peak_bytes = MIB};
-        site[i].mean_bytes = MIB;
-        site[i].lifetime_s = 10;
-        site[i].reads = 1000 + i;
+        site[i] = made_site((uint64_t)i + 1, MIB, 1000 + i);
         site[i].slices = (struct hm_slices){.is_known = true, .accesses = {500, 500}, .samples = 1000 + i};
     }
     choice.packer = hm_packer_at(0);
