@@ -11,11 +11,11 @@ from browser import Browser, Tab
 from collecting import Bench
 from guiding import HERE, compiled, profile_of, profiled
 from htmlpages import make_pages, write_records
-from installed import check_root
+from installed import check_root, helper
 from ipmctlnode import Node
 from monitoring import Job
 from replaying import algorithms
-from siteprofiles import give_accesses, give_sampling
+from siteprofiles import VALIDATOR, give_accesses, give_sampling
 from slurmsite import Site
 from standins import sysfs_of
 from sysfstree import Sysfs
@@ -146,6 +146,21 @@ def programs(tmp_path_factory):
 @pytest.fixture(scope="session")
 def probe(programs):
     return programs("probe")
+
+
+@pytest.fixture
+def sites_run(tmp_path):
+    """Runs a program, and returns its profile and what was said."""
+
+    def run_it(*words, status=0, options=(), **more):
+        output = tmp_path / "profile.json"
+        done = helper("hybridmem-sites", "run", "-o", output, *options, "--", *words, status=status, **more)
+        assert list(tmp_path.glob("profile.json*")) == [output]
+        profile = json.loads(output.read_text())
+        VALIDATOR.validate(profile)
+        return profile, done
+
+    return run_it
 
 
 @pytest.fixture(scope="session")

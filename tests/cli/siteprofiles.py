@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import jsonschema
+import pytest
 from installed import helper
 
 TOP = Path(__file__).resolve().parents[2]
@@ -35,6 +36,13 @@ def remove_accesses(profile, **sampling):
 def by_peak(profile):
     """The sites that are places in the code, by their peak in MiB."""
     return {site["peak_bytes"] / MIB: site for site in profile["sites"] if site["frames"]}
+
+
+def skip_without_samples(profile):
+    """Where the kernel refuses all sources, the profile says why."""
+    if profile["sampling"]["source"] is None:
+        assert profile["sampling"]["why"]
+        pytest.skip(f"no source of samples: {profile['sampling']['why']}")
 
 
 def sites(*words, status=0):
