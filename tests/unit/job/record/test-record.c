@@ -2,7 +2,6 @@
 /* Tests the record of a job, except for its metered figures (test-recordmetered.c) and what its steps' migrators and
  * guided programs leave (test-recordsteps.c). */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "recordfixture.h"
