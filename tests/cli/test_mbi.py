@@ -155,10 +155,10 @@ def test_what_failed_is_told_and_only_that_is_run_again(plan):
     assert text[0] == f"{RUNS} runs: {RUNS - 1} done, 1 failed, 0 not run"
     assert text[1].endswith(": the program ended with exit status 3")
     assert mbi("status", "--array", made.folder, status=1).stdout == f"{failed['run']}\n"
-    assert "1 of 5 runs are not done" in made.merged(status=1).stderr
+    assert "1 of 5 runs is not done" in made.merged(status=1).stderr
     partial = made.merged("--partial")
     assert by_mib(partial)[3]["accesses"] is None and by_mib(partial)[2]["reads"] == SITES[2][0] * LINE
-    assert partial["sampling"]["why"] == "1 of 3 groups of sites were not measured"
+    assert partial["sampling"]["why"] == "1 of 3 groups of sites was not measured"
     before = {path.name: path.stat().st_mtime_ns for path in made.folder.glob("run-*.json")}
     made.fail(1, False)
     again = made.run()
@@ -297,7 +297,7 @@ def test_a_profile_of_the_sites_can_be_given(plan, probe, tmp_path):
     counts.write_text("0 0\n")
     helper("hybridmem-sites", "run", "-o", path, "--", probe, counts)
     said = mbi("plan", "-o", tmp_path / "new", "--profile", path, "--alone", "100%", "--", probe, counts).stdout
-    assert said.startswith("9 runs: 3 sites in 1 groups")
+    assert said.startswith("9 runs: 3 sites in 1 group,")
     assert counts.read_text() == "700000 0\n"
     other = mbi("plan", "-o", tmp_path / "other", "--profile", PROFILE, "--", probe, counts, status=1).stderr
     assert other.endswith(f"is not of the build of {probe}: make a new profile\n")

@@ -85,7 +85,7 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
         record(15, guided={**guided, "seen_share": 0.5, "online": {"decisions": 3}}),
     )
     text = show(tmp_path, "9").stdout
-    words = "1 sites of 10.0 MiB in the fast tier, at most 16.0 MiB, by thermos; 75 % of the accesses expected there;"
+    words = "1 site of 10.0 MiB in the fast tier, at most 16.0 MiB, by thermos; 75 % of the accesses expected there;"
     assert f"  guided       {words}" in text
     assert "profile /home/a/app.json\n" in text
     assert "profile /home/a/app.json of the input large\n" in show(tmp_path, "17").stdout

@@ -48,6 +48,18 @@ def test_show_lists_the_most_used_first():
     assert lines[8].endswith("all of up to 64 B")
 
 
+def test_a_profile_of_one_site_is_told_in_the_singular(tmp_path):
+    def change(profile):
+        del profile["sites"][1:]
+        profile["sampling"]["samples"] = 1
+
+    path = changed(tmp_path, change)
+    assert sites("check", path).stdout == "a profile of 1 site\n"
+    lines = sites("show", path).stdout.splitlines()
+    assert lines[0].startswith("1 site, 100.0 MiB at its peak, in 12.5 s")
+    assert lines[1].startswith("1 sample by clock; ")
+
+
 def test_the_page_has_the_curve_and_the_sites(tmp_path):
     path = tmp_path / "page.html"
     assert sites("show", "--html", path, PROFILE).stdout == ""

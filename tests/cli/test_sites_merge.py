@@ -260,7 +260,7 @@ def test_what_differs_between_two_profiles(tmp_path):
     assert (found["peak"]["old"]["peak_bytes"], found["peak"]["new"]["peak_bytes"]) == (40 * MIB, 50 * MIB)
     assert (found["accesses"]["old"]["id"], found["accesses"]["new"]["share"]) == (C, 200 / all_new)
     lines = sites("diff", PROFILE, path).stdout.splitlines()
-    assert lines[0] == "1 sites came, 1 went, and 2 of 4 that stayed changed"
+    assert lines[0] == "1 site came, 1 went, and 2 of 4 that stayed changed"
     rows = {line.split()[0]: " ".join(line.split()) for line in lines[3:]}
     assert rows[B].startswith(f"{B} peak 40.0 MiB 50.0 MiB 35.0 % 33.0 % stencil+")
     assert rows[D].startswith(f"{D} went 29.0 MiB - 5.0 % - stencil+")

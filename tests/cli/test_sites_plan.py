@@ -160,7 +160,7 @@ def test_a_plan_says_what_the_guide_cannot_place(tmp_path):
     path.write_text(json.dumps(made))
     text = " ".join(sites("plan", path, "--fast", "100%").stdout.split())
     why = "the profile has a part of their size class, or no build-id"
-    assert f"guide 1 of these sites stay in the slow tier with hybridmem sites guide: {why}" in text
+    assert f"guide 1 of these sites stays in the slow tier with hybridmem sites guide: {why}" in text
     assert "guide" not in sites("plan", PROFILE, "--fast", "100%").stdout
 
 

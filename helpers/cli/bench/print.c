@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "base/size.h"
 #include "base/words.h"
 #include "bench.h"
@@ -126,7 +127,9 @@ void hm_benchprint_text(FILE *out, const struct hm_bench *bench)
     const struct hm_table table = {columns, N_COLUMNS, (size_t)bench->n_results, write_cell, bench};
     size_t screen = hm_words_columns(out);
     hm_table_print(out, &table, screen);
-    fprintf(out, "\n%d threads, best and mean of %d repetitions\n", bench->threads, bench->words.repetitions);
+    fprintf(out, "\n%d %s, best and mean of %d %s\n", bench->threads,
+            hm_plural((uint64_t)bench->threads, "thread", "threads"), bench->words.repetitions,
+            hm_plural((uint64_t)bench->words.repetitions, "repetition", "repetitions"));
     if (bench->words.kernel[HM_BENCH_NT_WRITE] && !hm_bench_is_non_temporal())
         hm_words_put_text(out, screen, INDENT,
                           "nt-write has plain stores: hybridmem knows no stores past the caches for this processor");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "base/words.h"
 #include "cli/draw/figures.h"
 #include "cli/draw/table.h"
@@ -110,7 +111,8 @@ static void print_sum(FILE *out, size_t screen, const struct hm_explained *expla
     for (unsigned tier = 0; tier < options->n_tiers; tier++)
         length += (size_t)snprintf(sums + length, sizeof(sums) - length, "%s%" PRIu64 " %s", tier > 0 ? ", " : "",
                                    pages[tier], options->tier[tier].name);
-    snprintf(text, sizeof(text), "region%s (%s pages): %s", count == 1 ? " " : "s", sums, hm_verdict_text(verdict));
+    snprintf(text, sizeof(text), "%s (%s pages): %s", hm_plural(count, "region ", "regions"), sums,
+             hm_verdict_text(verdict));
     hm_words_put_row(out, screen, SUMS_COLUMN, text, "%7zu", count);
 }
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "base/size.h"
 #include "base/words.h"
 #include "load.h"
@@ -21,11 +22,6 @@
 static const char *unit_of(const struct hm_replay_options *options)
 {
     return options->sampled == HM_SAMPLED_RAW ? "raw" : "memory";
-}
-
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
 }
 
 /* The program's name, from the trace's header or else from its file name, in printable ASCII. Returns `out`. */
@@ -88,12 +84,13 @@ static void print_head(FILE *out, size_t screen, const struct hm_replay_report *
     uint64_t fast_pages = hm_replay_capacity(trace, options->tier[0].share);
     char name[80], all[24], size[24], fast[80] = "";
     if (options->unit_ns == 0)
-        snprintf(fast, sizeof(fast), "; fast tier %.6g %%: %" PRIu64 " page%s (%s)", 100 * options->tier[0].share,
-                 fast_pages, plural(fast_pages), hm_size_format(fast_pages * PAGE, size, sizeof(size)));
-    hm_words_put_text(out, screen, INDENT, "%s: %zu page%s (%s) in %zu phase%s%s",
-                      format_name(report, name, sizeof(name)), trace->n_pages, plural(trace->n_pages),
+        snprintf(fast, sizeof(fast), "; fast tier %.6g %%: %" PRIu64 " %s (%s)", 100 * options->tier[0].share,
+                 fast_pages, hm_plural(fast_pages, "page", "pages"),
+                 hm_size_format(fast_pages * PAGE, size, sizeof(size)));
+    hm_words_put_text(out, screen, INDENT, "%s: %zu %s (%s) in %zu %s%s", format_name(report, name, sizeof(name)),
+                      trace->n_pages, hm_plural(trace->n_pages, "page", "pages"),
                       hm_size_format((uint64_t)trace->n_pages * PAGE, all, sizeof(all)), trace->n_phases,
-                      plural(trace->n_phases), fast);
+                      hm_plural(trace->n_phases, "phase", "phases"), fast);
     if (options->unit_ns > 0)
         hm_replaytiers_list(out, screen, report);
 }

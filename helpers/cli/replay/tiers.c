@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
+#include "base/plural.h"
 #include "base/size.h"
 #include "base/words.h"
 #include "cli/draw/figures.h"
@@ -35,8 +36,8 @@ void hm_replaytiers_list(FILE *out, size_t columns, const struct hm_replay_repor
     for (unsigned tier = 0; tier < options->n_tiers; tier++) {
         const struct hm_replay_tier *here = &options->tier[tier];
         uint64_t pages = pages_of(report, tier);
-        hm_words_put_text(out, columns, 4, "  %s: %" PRIu64 " page%s (%s), %.6g ns to read, %.6g ns to write",
-                          here->name, pages, pages == 1 ? "" : "s",
+        hm_words_put_text(out, columns, 4, "  %s: %" PRIu64 " %s (%s), %.6g ns to read, %.6g ns to write", here->name,
+                          pages, hm_plural(pages, "page", "pages"),
                           hm_size_format(pages * HM_TRACE_PAGE, size, sizeof(size)), here->read * options->unit_ns,
                           here->write * options->unit_ns);
     }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "base/size.h"
 #include "base/words.h"
 #include "cli/draw/figures.h"
@@ -65,8 +66,8 @@ static void print_fsdax(const struct hm_plan_fsdax *fsdax)
 {
     char text[128], size[24];
     put("fsdax", "%s on %s %s%s", hm_size_format(fsdax->size_bytes, size, sizeof(size)),
-        hm_set_count(&fsdax->sockets) == 1 ? "socket" : "sockets", hm_set_format(&fsdax->sockets, text, sizeof(text)),
-        fsdax->is_kept ? ", kept" : "");
+        hm_plural(hm_set_count(&fsdax->sockets), "socket", "sockets"),
+        hm_set_format(&fsdax->sockets, text, sizeof(text)), fsdax->is_kept ? ", kept" : "");
 }
 
 /* Prints weights by node, as "0:3 2:1". */

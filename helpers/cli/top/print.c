@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/pagesize.h"
+#include "base/plural.h"
 #include "base/size.h"
 #include "slurm/stepname.h"
 
@@ -75,8 +76,9 @@ static void put_sums(FILE *out, const struct hm_view *view, const struct hm_scre
         unmoved += progress->unmoved_bytes[i];
     hm_size_format(view->fast_bytes, size[0], sizeof(size[0]));
     hm_size_format(view->slow_bytes, size[1], sizeof(size[1]));
-    snprintf(line, sizeof(line), "memory  fast %s%s, slow %s, of %u processes", size[0],
-             format_limits(view, most, sizeof(most)), size[1], progress->n_ranks);
+    snprintf(line, sizeof(line), "memory  fast %s%s, slow %s, of %u %s", size[0],
+             format_limits(view, most, sizeof(most)), size[1], progress->n_ranks,
+             hm_plural(progress->n_ranks, "process", "processes"));
     hm_screen_put_line(out, screen, line);
     format_share(progress->last_fast_share, share[0], sizeof(share[0]));
     format_share(progress->fast_share, share[1], sizeof(share[1]));
@@ -222,7 +224,7 @@ static void put_maps(FILE *out, const struct hm_view *view, const struct hm_scre
         lines -= 2;
     }
     if (left_out > 0) {
-        snprintf(line, sizeof(line), "and %u more process%s", left_out, left_out == 1 ? "" : "es");
+        snprintf(line, sizeof(line), "and %u more %s", left_out, hm_plural(left_out, "process", "processes"));
         hm_screen_put_line(out, screen, line);
     }
 }

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "base/size.h"
 #include "scene.h"
 
@@ -61,7 +62,7 @@ int hm_plan_memory(struct hm_scene *scene)
     if (!hm_set_is_empty(&found.others))
         hm_scene_warn(scene, "%s %s behind no cache, and Linux may place memory there, too",
                       hm_scene_list("node", &found.others, list, sizeof(list)),
-                      hm_set_count(&found.others) == 1 ? "is" : "are");
+                      hm_plural(hm_set_count(&found.others), "is", "are"));
     hm_scene_reason(
         scene,
         "Nothing is bound: the fast memory is a cache, %s in front of the %s of %s. Data in use at one time "

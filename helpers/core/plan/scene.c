@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
+
 char *hm_scene_list(const char *noun, const struct hm_set *set, char *out, size_t size)
 {
     char list[HM_LIST_SHOWN];
-    snprintf(out, size, "%s%s %s", noun, hm_set_count(set) == 1 ? "" : "s", hm_set_format(set, list, sizeof(list)));
+    snprintf(out, size, "%s%s %s", noun, hm_plural(hm_set_count(set), "", "s"), hm_set_format(set, list, sizeof(list)));
     return out;
 }
 

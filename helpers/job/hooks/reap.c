@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "claim.h"
 #include "finish.h"
 #include "idle.h"
@@ -252,7 +253,8 @@ bool hm_reap_records(const struct hm_config *config)
     struct hm_error error = {0};
     int appended = hm_store_retry(config, tell, &error);
     if (appended > 0)
-        hm_log(HM_LOG_INFO, "%d records that were kept back are written", appended);
+        hm_log(HM_LOG_INFO, "%d %s written", appended,
+               hm_plural((uint64_t)appended, "record that was kept back is", "records that were kept back are"));
     if (error.text[0])
         hm_log(HM_LOG_WARNING, "records are still kept back: %s", error.text);
     return appended > 0;

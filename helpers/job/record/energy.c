@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "job/node/mongroup.h"
 #include "parts.h"
 
@@ -94,9 +95,8 @@ static json_t *source_of(const struct hm_job *job, const char *counted_by, bool 
         snprintf(text, sizeof(text), "%.*s; for the node only, as other jobs ran beside this one", HM_METERED_SOURCE,
                  counted_by);
     else if (cores > 0)
-        snprintf(text, sizeof(text),
-                 "%.*s; for the whole node: this job had %u core%s of it, and no other job ran there",
-                 HM_METERED_SOURCE, counted_by, cores, cores == 1 ? "" : "s");
+        snprintf(text, sizeof(text), "%.*s; for the whole node: this job had %u %s of it, and no other job ran there",
+                 HM_METERED_SOURCE, counted_by, cores, hm_plural(cores, "core", "cores"));
     else
         snprintf(text, sizeof(text), "%.*s; for the node, on which no other job ran", HM_METERED_SOURCE, counted_by);
     return hm_json_text(text, sizeof(text));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "parts.h"
 
 /* Which of the tiers that pages were moved between are these nodes, counted from the fast one? Negative: none. */
@@ -81,8 +82,9 @@ json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_rec
         json_decref(list);
         return json_null();
     }
-    snprintf(text, sizeof(text), "estimate from %llu samples of %s by the job's migrators (self-reported)",
-             (unsigned long long)migration->judged_samples, source[0] ? source : "several sources");
+    snprintf(text, sizeof(text), "estimate from %llu %s of %s by the job's migrators (self-reported)",
+             (unsigned long long)migration->judged_samples, hm_plural(migration->judged_samples, "sample", "samples"),
+             source[0] ? source : "several sources");
     return json_pack("{s:s, s:o, s:o}", "of", subject, "tiers", list, "source", hm_json_text(text, sizeof(text)));
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "parts.h"
 
 #define TEXT (HM_METERED_SOURCE + 192)
@@ -27,8 +28,8 @@ static double sampled_share(const struct hm_job *job, char text[TEXT])
 {
     const struct hm_progress *progress = migrator_of(job);
     if (job->guided.is_online && job->guided.samples > 0) {
-        snprintf(text, TEXT, "estimate from %" PRIu64 " samples of %.16s by the step's recorder (self-reported)",
-                 job->guided.samples, job->guided.source);
+        snprintf(text, TEXT, "estimate from %" PRIu64 " %s of %.16s by the step's recorder (self-reported)",
+                 job->guided.samples, hm_plural(job->guided.samples, "sample", "samples"), job->guided.source);
         return job->guided.seen_share;
     }
     if (!progress && job->migration.n_steps > HM_MIGRATION_STEPS)
@@ -40,8 +41,8 @@ static double sampled_share(const struct hm_job *job, char text[TEXT])
     else if (progress->fast_share < 0 || progress->samples == 0)
         snprintf(text, TEXT, "the samples of the step's migrator do not tell it");
     else {
-        snprintf(text, TEXT, "estimate from %" PRIu64 " samples of %.16s by the step's migrator (self-reported)",
-                 progress->samples, progress->source);
+        snprintf(text, TEXT, "estimate from %" PRIu64 " %s of %.16s by the step's migrator (self-reported)",
+                 progress->samples, hm_plural(progress->samples, "sample", "samples"), progress->source);
         return progress->fast_share;
     }
     return -1;

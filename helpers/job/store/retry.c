@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/flock.h"
+#include "base/plural.h"
 #include "dayfile.h"
 #include "pending.h"
 
@@ -145,8 +146,10 @@ static int find_records(const struct pass *pass, struct dirent *const *list, int
             waiting[found++] = (struct waiting){name, status.st_mtim};
     }
     if (foreign) {
-        snprintf(line, sizeof(line), "%s has %d files that are no records, as %s: move them away",
-                 hm_pending_path(pass->config, pass->place, path), n_foreign, foreign);
+        snprintf(line, sizeof(line), "%s has %d %s, as %s: move %s away",
+                 hm_pending_path(pass->config, pass->place, path), n_foreign,
+                 hm_plural((uint64_t)n_foreign, "file that is no record", "files that are no records"), foreign,
+                 hm_plural((uint64_t)n_foreign, "it", "them"));
         pass->tell(line);
     }
     qsort(waiting, (size_t)found, sizeof(*waiting), compare);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/plural.h"
 #include "base/size.h"
 
 /* ipmctl makes regions of whole GiB (REGION_PERSISTENT_SIZE_ALIGNMENT_B in its source), and counts as App Direct what
@@ -73,17 +74,17 @@ static int check_data(const struct hm_memmode_spaces *spaces, bool is_reaped, st
         return hm_fail(error, EBUSY,
                        "%u of the namespaces %s not hybridmem's, the first is %s: save what is in it, and remove it "
                        "with ndctl destroy-namespace",
-                       spaces->n_others, spaces->n_others == 1 ? "is" : "are", spaces->other);
+                       spaces->n_others, hm_plural(spaces->n_others, "is", "are"), spaces->other);
     if (spaces->n_kept > 0)
         return hm_fail(error, EBUSY,
                        "%u of the namespaces %s kept by users, the first is %s: it stays until fsdax_keep_age is over, "
                        "or until 'hybridmem namespace destroy --uid UID'",
-                       spaces->n_kept, spaces->n_kept == 1 ? "is" : "are", spaces->kept);
+                       spaces->n_kept, hm_plural(spaces->n_kept, "is", "are"), spaces->kept);
     if (spaces->n_jobs > 0 && is_reaped)
         return hm_fail(error, EBUSY,
                        "%u of the namespaces %s of jobs, the first is %s: wait for the job's end, or see what "
                        "'hybridmem reap' says of it",
-                       spaces->n_jobs, spaces->n_jobs == 1 ? "is" : "are", spaces->job);
+                       spaces->n_jobs, hm_plural(spaces->n_jobs, "is", "are"), spaces->job);
     return 0;
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
+
 #define LAST_WORDS 32 /* room kept for hm_reasons_end */
 
 struct hm_reasons hm_reasons_begin(char *text, size_t size)
@@ -35,6 +37,6 @@ void hm_reasons_end(struct hm_reasons *reasons)
     if (reasons->n_more > 0 && used > 0)
         snprintf(reasons->text + used, room, "; and %d more", reasons->n_more);
     else if (reasons->n_more > 0)
-        snprintf(reasons->text, room, "%d reason%s too long to be kept", reasons->n_more,
-                 reasons->n_more == 1 ? " that is" : "s that are");
+        snprintf(reasons->text, room, "%d %s too long to be kept", reasons->n_more,
+                 hm_plural((uint64_t)reasons->n_more, "reason that is", "reasons that are"));
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/amount.h"
+#include "base/plural.h"
 #include "base/size.h"
 
 #define SHOWN 24 /* bytes of a size as text */
@@ -98,7 +99,7 @@ int hm_keep_plan(const struct hm_config *config, struct hm_region *region, int n
 
 static const char *name_of(const struct hm_set *sockets)
 {
-    return hm_set_count(sockets) == 1 ? "socket" : "sockets";
+    return hm_plural(hm_set_count(sockets), "socket", "sockets");
 }
 
 int hm_keep_fits(const struct hm_config *config, const struct hm_owned *kept, const struct hm_set *sockets,

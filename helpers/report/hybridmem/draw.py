@@ -60,7 +60,7 @@ def count(number):
 
 def counted(number, noun):
     """A number with its noun: 1 record, 2 records."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(seconds):

@@ -88,7 +88,7 @@ NO_SOURCE = "none yet"  # the source of a step that had nothing to move
 
 def method(migration):
     source, why = fields.text(migration, "sample_source"), fields.text(migration, "sample_source_why")
-    samples = f"{draw.count(fields.whole(migration, 'samples'))} samples"
+    samples = draw.counted(fields.whole(migration, "samples"), "sample")
     samples += "" if source == NO_SOURCE else f" of {source or 'several sources'}"
     interval = fields.figure(migration, "interval_s")
     every = "" if interval is None else f", at most one every {interval:g} s"

@@ -4,7 +4,7 @@ page.py reads the style and the script."""
 
 from datetime import date, timedelta
 
-from . import charts, forms, groups, page
+from . import charts, draw, forms, groups, page
 from .page import tag
 
 BARS = 12  # bars in a chart; the table has all rows
@@ -51,7 +51,8 @@ def days_of(sums, rows):
         return None
     first = max(first, last - timedelta(days=DAYS - 1))
     before = sum(day < first.isoformat() for day in days)
-    more = f", the last {DAYS} days: {before} earlier days with jobs are in the table alone" if before else ""
+    earlier = f"{draw.counted(before, 'earlier day')} with jobs {'is' if before == 1 else 'are'} in the table alone"
+    more = f", the last {DAYS} days: {earlier}" if before else ""
     columns = []
     for number in range((last - first).days + 1):
         day = (first + timedelta(days=number)).isoformat()

@@ -172,7 +172,7 @@ def migrator_was_far_from_the_best(seen):
         every = "" if interval is None else f", at most one every {interval:g} s"
         return (
             f"{mode},interval=...",
-            f"{served}, with {decisions} decisions{every}: a shorter interval= gives more",
+            f"{served}, with {draw.counted(decisions, 'decision')}{every}: a shorter interval= gives more",
         )
     stuck, why = largest(seen.migration.get("unmoved"))
     if stuck and seen.fast_peak is None:

@@ -223,14 +223,16 @@ class Printer:
             by = "counted, of the whole job's bytes" if guidance.is_counted(guided) else f"seen by the {who}'s samples"
             seen = "seen share not measured" if seen is None else f"{100 * seen:.0f} % {by}"
             expected = f"{100 * share:.0f} % of the accesses expected there; {seen}"
-            self.line("guided", f"{count} sites of {size} in the fast tier{most}, by {packer}; {expected}")
+            sites = draw.counted(count, "site")
+            self.line("guided", f"{sites} of {size} in the fast tier{most}, by {packer}; {expected}")
             if profile := fields.text(guided, "profile"):
                 kind = fields.text(guided, "input")
                 self.line("", f"profile {profile}" + (f" of the input {kind}" if kind else ""))
             stale = guided.get("stale")
             sites, found = fields.whole(stale, "sites"), fields.whole(stale, "found")
             if sites is not None and found is not None:
-                self.line("", f"of other builds: {found} of its {sites} sites were found in these")
+                verb = "was" if found == 1 else "were"
+                self.line("", f"of other builds: {found} of its {draw.counted(sites, 'site')} {verb} found in these")
 
     def profile(self, record):
         """Prints where the profile is that the job has left. A job of another mode has no such line."""

@@ -16,7 +16,7 @@ def extremes(value, unit):
         if key in value and (key == "most" or value["nodes"] > 1)
     ]
     if unit != "watts" and (value["nodes"] > 1 or not parts):
-        parts.append(f"sum of {value['nodes']} nodes {form(value['sum'])}")
+        parts.append(f"sum of {draw.counted(value['nodes'], 'node')} {form(value['sum'])}")
     return ", ".join(parts) or "left out"
 
 

@@ -60,6 +60,7 @@ class Printer(showtext.Printer):
         shown = apart(run)
         super().nodes(shown)
         self.write("")
-        said = f"{len(run) - len(shown)} nodes more; above: those with most and least memory, or unlike most."
+        more = draw.counted(len(run) - len(shown), "node")
+        said = f"{more} more; above: those with most and least memory, or unlike most."
         for line in draw.sentence(f"{said} --nodes all shows all, --nodes NAME,... some.", self.most):
             self.write(line)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/output.h"
+#include "base/plural.h"
 #include "commands.h"
 #include "sites/profile/buildid.h"
 
@@ -59,7 +60,7 @@ int hm_sites_check(int argc, char **argv)
         return status;
     status = program ? compare(profile, argv[argc - 1], program) : EXIT_SUCCESS;
     if (status == EXIT_SUCCESS)
-        printf("a profile of %zu sites\n", profile->n_sites);
+        printf("a profile of %zu %s\n", profile->n_sites, hm_plural(profile->n_sites, "site", "sites"));
     hm_profile_free(profile);
     return hm_output_end(NAME, 0, status);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/output.h"
+#include "base/plural.h"
 #include "base/size.h"
 #include "cli/draw/figures.h"
 #include "cli/draw/table.h"
@@ -106,12 +107,14 @@ static void print_text(const struct diff *diff)
     size_t screen = hm_words_columns(stdout), both = changes->n - diff->came - diff->went;
     size_t changed = diff->n_rows - diff->came - diff->went;
     const struct hm_table table = {columns, N_COLUMNS, diff->n_rows, write_cell, diff};
-    printf("%zu sites came, %zu went, and %zu of %zu that stayed changed\n", diff->came, diff->went, changed, both);
+    printf("%zu %s came, %zu went, and %zu of %zu that stayed changed\n", diff->came,
+           hm_plural(diff->came, "site", "sites"), diff->went, changed, both);
     if (!changes->is_same_build)
         hm_words_put_text(stdout, screen, 0,
-                          "these are different builds: %zu sites were matched by the names of functions, and %zu could "
+                          "these are different builds: %zu %s matched by the names of functions, and %zu could "
                           "not be told by names\n",
-                          changes->by_name, changes->without_names);
+                          changes->by_name, hm_plural(changes->by_name, "site was", "sites were"),
+                          changes->without_names);
     if (diff->n_rows == 0)
         return;
     putchar('\n');

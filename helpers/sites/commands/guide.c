@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plural.h"
 #include "cli/trace/program.h"
 #include "commands.h"
 #include "fit.h"
@@ -176,8 +177,9 @@ static int translate(struct work *work, struct hm_profile *profile, bool is_stal
     profile->build_id = build_id;
     if (work->stale.n_found > 0 || work->stale.n_sites == 0 || !is_stale)
         return 0;
-    return hm_fail(error, ESTALE, "%s is of another build, and %s has none of its %zu sites: make a new profile",
-                   work->options.profile, work->path, work->stale.n_sites);
+    return hm_fail(error, ESTALE, "%s is of another build, and %s has none of its %zu %s: make a new profile",
+                   work->options.profile, work->path, work->stale.n_sites,
+                   hm_plural(work->stale.n_sites, "site", "sites"));
 }
 
 /* A script has no build-id, and a program without one is refused. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/left.h"
+#include "base/plural.h"
 #include "base/size.h"
 #include "run.h"
 #include "watching.h"
@@ -40,16 +41,17 @@ void hm_sites_online_tell(const struct hm_online *online, const char *command)
         return;
     hm_online_report(online, figures);
     if (!isnan(figures->seen_share))
-        snprintf(served, sizeof(served), "; it served %.0f %% of %" PRIu64 " samples", figures->seen_share * 100,
-                 figures->samples);
+        snprintf(served, sizeof(served), "; it served %.0f %% of %" PRIu64 " %s", figures->seen_share * 100,
+                 figures->samples, hm_plural(figures->samples, "sample", "samples"));
     if (figures->why[0])
         fprintf(stderr, "%s: no site was placed: %s\n", command, figures->why);
     else
         fprintf(stderr,
-                "%s: at the end %zu sites with %s were in the fast tier%s; %" PRIu64
-                " decisions have moved %s there and %s away\n",
-                command, figures->n_sites, hm_size_format(figures->fast_bytes, chosen, sizeof(chosen)), served,
-                figures->phases, hm_size_format(figures->promoted_bytes, up, sizeof(up)),
+                "%s: at the end %zu %s with %s %s in the fast tier%s; %" PRIu64 " %s moved %s there and %s away\n",
+                command, figures->n_sites, hm_plural(figures->n_sites, "site", "sites"),
+                hm_size_format(figures->fast_bytes, chosen, sizeof(chosen)), hm_plural(figures->n_sites, "was", "were"),
+                served, figures->phases, hm_plural(figures->phases, "decision has", "decisions have"),
+                hm_size_format(figures->promoted_bytes, up, sizeof(up)),
                 hm_size_format(figures->demoted_bytes, down, sizeof(down)));
     free(figures);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "base/size.h"
 #include "cli/draw/table.h"
 #include "commands.h"
@@ -107,7 +108,8 @@ static void put_unplaced(const struct hm_sites_plan *plan, size_t screen)
         n += plan->result.is_fast[i] && !hm_guide_can_place(plan->profile, &plan->profile->site[i], plan->has_arenas);
     if (n == 0)
         return;
-    snprintf(text, sizeof(text), "%zu of these sites stay in the slow tier with hybridmem sites guide: %s", n,
+    snprintf(text, sizeof(text), "%zu of these sites %s in the slow tier with hybridmem sites guide: %s", n,
+             hm_plural(n, "stays", "stay"),
              plan->has_arenas ? "the profile has a part of their size class, or no build-id"
                               : "their allocations are small, and hybridmem was built without jemalloc");
     put_fact(screen, "guide", text);

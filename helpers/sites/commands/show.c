@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/output.h"
+#include "base/plural.h"
 #include "base/size.h"
 #include "cli/draw/figures.h"
 #include "cli/draw/picture.h"
@@ -94,8 +95,9 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
 
 static void print_sampling(const struct hm_profile *profile, double accesses)
 {
-    printf("%.0f samples by %s; %.1f %% of the accesses were to memory of none of these sites\n", profile->samples,
-           profile->source, 100 * profile->elsewhere / accesses);
+    printf("%.0f %s by %s; %.1f %% of the accesses were to memory of none of these sites\n", profile->samples,
+           hm_plural((uint64_t)round(profile->samples), "sample", "samples"), profile->source,
+           100 * profile->elsewhere / accesses);
     if (profile->saturated > 0)
         printf("saturated: %.1f %% of the accesses were to memory in use at nearly every look, and may be more\n",
                100 * fmin(profile->saturated / accesses, 1));
@@ -114,7 +116,8 @@ static int print_table(const struct hm_profile *profile)
     shown.names = hm_sites_names_find(profile);
     char peak[24], room[24];
     const struct hm_table table = {columns, N_COLUMNS, profile->n_sites, write_cell, &shown};
-    printf("%zu sites, %s at their peak", profile->n_sites, hm_size_format(profile->peak_bytes, peak, sizeof(peak)));
+    printf("%zu %s, %s at %s peak", profile->n_sites, hm_plural(profile->n_sites, "site", "sites"),
+           hm_size_format(profile->peak_bytes, peak, sizeof(peak)), hm_plural(profile->n_sites, "its", "their"));
     if (profile->has_resident_peak)
         printf(", %s of it resident", hm_size_format(profile->resident_peak_bytes, room, sizeof(room)));
     printf(", in %.3g s\n", profile->elapsed_s);

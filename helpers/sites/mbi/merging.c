@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/newfile.h"
+#include "base/plural.h"
 #include "commands.h"
 #include "sites/commands/commands.h"
 #include "sum.h"
@@ -50,9 +51,9 @@ static int check_done(const struct hm_mbi_store *store, struct hm_error *error)
         missing += !hm_mbi_store_is_done(store, i);
     return missing == 0 ? 0
                         : hm_fail(error, ENODATA,
-                                  "%zu of %zu runs are not done: hybridmem profile mbi status says which, and "
+                                  "%zu of %zu %s not done: hybridmem profile mbi status says which, and "
                                   "--partial leaves them out",
-                                  missing, n);
+                                  missing, n, hm_plural(missing, "runs is", "runs are"));
 }
 
 static int sum(const struct hm_mbi_store *store, bool is_partial, struct hm_profile *profile, struct hm_error *error)

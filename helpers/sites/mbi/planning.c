@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/plural.h"
 #include "base/size.h"
 #include "cli/trace/program.h"
 #include "commands.h"
@@ -220,14 +221,15 @@ done:
 
 static int print(const struct options *options, const struct hm_mbi_plan *plan)
 {
-    size_t n_sites = 0;
+    size_t n_sites = 0, n_runs = hm_mbi_plan_runs(plan);
     for (size_t i = 0; i < plan->n_groups; i++)
         n_sites += plan->group[i].n;
-    int result =
-        printf("%zu runs: %zu sites in %zu groups, all else, and nothing, %u times\n"
-               "Run them with: sbatch %s/job.sh\n"
-               "or on this node: hybridmem profile mbi run %s\n",
-               hm_mbi_plan_runs(plan), n_sites, plan->n_groups, plan->repetitions, options->output, options->output);
+    int result = printf("%zu %s: %zu %s in %zu %s, all else, and nothing, %u %s\n"
+                        "Run them with: sbatch %s/job.sh\n"
+                        "or on this node: hybridmem profile mbi run %s\n",
+                        n_runs, hm_plural(n_runs, "run", "runs"), n_sites, hm_plural(n_sites, "site", "sites"),
+                        plan->n_groups, hm_plural(plan->n_groups, "group", "groups"), plan->repetitions,
+                        hm_plural(plan->repetitions, "time", "times"), options->output, options->output);
     return hm_output_end("hybridmem profile mbi plan", result, EXIT_SUCCESS);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/output.h"
+#include "base/plural.h"
 #include "cli/draw/figures.h"
 #include "commands.h"
 
@@ -84,8 +85,8 @@ static const char *name_part(const struct hm_mbi_store *store, size_t number, ch
 static int print_text(const struct hm_mbi_store *store, const struct counts *counts, const char *numbers)
 {
     char part[80];
-    printf("%zu runs: %zu done, %zu failed, %zu not run\n", counts->n, counts->done, counts->failed,
-           counts->n - counts->done - counts->failed);
+    printf("%zu %s: %zu done, %zu failed, %zu not run\n", counts->n, hm_plural(counts->n, "run", "runs"), counts->done,
+           counts->failed, counts->n - counts->done - counts->failed);
     for (size_t i = 0; i < counts->n; i++)
         if (store->is_there[i] && !hm_mbi_store_is_done(store, i))
             printf("run %zu (%s) failed%s%s: %s\n", i, name_part(store, i, part, sizeof(part)),

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOT_MEASURED "%zu of %zu groups of sites were not measured"
+#include "base/plural.h"
+
+#define NOT_MEASURED "%zu of %zu groups of sites %s not measured"
 
 /* What was measured of a group, or of all that is in no group. */
 struct measure {
@@ -145,7 +147,7 @@ static int describe(struct hm_profile *profile, size_t n_missing, size_t n_group
     free(profile->source);
     free(profile->why);
     profile->source = strdup(HM_PROFILE_COUNTED);
-    snprintf(why, sizeof(why), NOT_MEASURED, n_missing, n_groups);
+    snprintf(why, sizeof(why), NOT_MEASURED, n_missing, n_groups, hm_plural(n_missing, "was", "were"));
     profile->why = n_missing > 0 ? strdup(why) : NULL;
     return profile->source && (profile->why || n_missing == 0) ? 0 : -1;
 }
@@ -168,7 +170,7 @@ int hm_mbi_sum(const struct hm_mbi_plan *plan, const struct hm_mbi_result *const
     if (rest.n == 0)
         status = hm_fail(error, ENODATA, "the memory that is in no group was not measured");
     else if ((n_missing > 0 && !is_partial) || n_missing == plan->n_groups)
-        status = hm_fail(error, ENODATA, NOT_MEASURED, n_missing, plan->n_groups);
+        status = hm_fail(error, ENODATA, NOT_MEASURED, n_missing, plan->n_groups, hm_plural(n_missing, "was", "were"));
     else if (describe(profile, n_missing, plan->n_groups) < 0)
         status = hm_fail(error, ENOMEM, "out of memory");
     else

@@ -11,6 +11,7 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/pagesize.h"
+#include "base/plural.h"
 #include "base/size.h"
 #include "decide.h"
 #include "migrator/live/purse.h"
@@ -282,18 +283,20 @@ static void explain(const struct hm_online *online, char *why, size_t size)
     const struct hm_online_figures *figures = &online->figures;
     char fixed[24];
     unsigned long long n = figures->phases;
+    const char *decisions = hm_plural(n, "decision", "decisions");
     if (!online->sampler->source && online->sampler->why_last[0])
         snprintf(why, size, "no evidence: %s", online->sampler->why_last);
     else if (figures->phases == 0)
-        snprintf(why, size, "no evidence: %.0f samples of the program, and a decision takes %d and a second",
-                 online->watch->samples, HM_ONLINE_EVIDENCE);
+        snprintf(why, size, "no evidence: %.0f %s of the program, and a decision takes %d and a second",
+                 online->watch->samples, hm_plural((uint64_t)round(online->watch->samples), "sample", "samples"),
+                 HM_ONLINE_EVIDENCE);
     else if (figures->fixed_bytes > 0)
         snprintf(why, size,
-                 "no site was worth its moves, in %llu decisions; %s of their memory cannot be moved, as processes "
+                 "no site was worth its moves, in %llu %s; %s of their memory cannot be moved, as processes "
                  "share it since a fork",
-                 n, hm_size_format(figures->fixed_bytes, fixed, sizeof(fixed)));
+                 n, decisions, hm_size_format(figures->fixed_bytes, fixed, sizeof(fixed)));
     else
-        snprintf(why, size, "no site was worth its moves, in %llu decisions", n);
+        snprintf(why, size, "no site was worth its moves, in %llu %s", n, decisions);
 }
 
 void hm_online_report(const struct hm_online *online, struct hm_online_figures *figures)

@@ -362,9 +362,9 @@ static void test_what_was_not_measured_has_no_figure(void **state)
     for (unsigned i = 0; i < 3; i++)
         summing->known[hm_mbi_plan_number(&summing->plan, i, HM_MBI_GROUP, 1)] = NULL;
     assert_int_equal(hm_mbi_sum(&summing->plan, summing->known, false, &summing->profile, &error), -1);
-    assert_string_equal(error.text, "1 of 3 groups of sites were not measured");
+    assert_string_equal(error.text, "1 of 3 groups of sites was not measured");
     assert_int_equal(hm_mbi_sum(&summing->plan, summing->known, true, &summing->profile, &error), 0);
-    assert_string_equal(summing->profile.why, "1 of 3 groups of sites were not measured");
+    assert_string_equal(summing->profile.why, "1 of 3 groups of sites was not measured");
     assert_true(isnan(summing->site[1].reads));
     assert_float_equal(hm_profile_accesses(&summing->site[0]), 1000, 1e-9);
     /* Of one repetition what others did is not known: it does not count. */
