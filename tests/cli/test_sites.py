@@ -38,7 +38,7 @@ def test_show_has_the_profile_in_the_form_of_the_schema():
 
 def test_show_lists_the_most_used_first():
     lines = sites("show", PROFILE).stdout.splitlines()
-    assert lines[0] == "5 sites, 100.0 MiB at their peak, in 12.5 s"
+    assert lines[0] == "5 sites, 100.0 MiB at their peak, in 12.5 s, of the input small"
     assert lines[1] == "1000 samples by clock; 5.0 % of the accesses were to memory of none of these sites"
     assert [line.split()[0] for line in lines[4:]] == [A, B, C, D, SMALL]
     assert lines[4].split() == [
@@ -52,11 +52,12 @@ def test_a_profile_of_one_site_is_told_in_the_singular(tmp_path):
     def change(profile):
         del profile["sites"][1:]
         profile["sampling"]["samples"] = 1
+        profile["program"]["input_class"] = None
 
     path = changed(tmp_path, change)
     assert sites("check", path).stdout == "a profile of 1 site\n"
     lines = sites("show", path).stdout.splitlines()
-    assert lines[0].startswith("1 site, 100.0 MiB at its peak, in 12.5 s")
+    assert lines[0] == "1 site, 100.0 MiB at its peak, in 12.5 s"
     assert lines[1].startswith("1 sample by clock; ")
 
 
@@ -92,9 +93,10 @@ def test_the_page_escapes_what_a_profile_has(tmp_path):
         profile["program"]["command"] = profile["objects"][0]["path"] = "</p><script>alert(1)</script>"
         profile["sampling"]["source"] = "<b>clock"
         profile["start"] = "<i>2026"
+        profile["program"]["input_class"] = "<u>small"
 
     text = sites("show", "--html", "-", changed(tmp_path, change)).stdout
-    assert text.count("<script") == 1 and "<b>" not in text and "<i>" not in text
+    assert text.count("<script") == 1 and "<b>" not in text and "<i>" not in text and ", input &lt;u&gt;small" in text
     assert "&lt;script&gt;alert(1)" in text
 
 

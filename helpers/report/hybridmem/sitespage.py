@@ -141,6 +141,8 @@ def make(figures):
     order = sorted(zip(profile["sites"], where), key=lambda pair: -(pair[0]["accesses"] or 0))
     table = page.table("Allocation sites", HEADS, [cells(site, words, accesses) for site, words in order])
     about = f"{profile['program']['command']}, {profile['start']}, {draw.duration(profile['elapsed_s'])}"
+    if profile["program"]["input_class"]:
+        about += f", input {profile['program']['input_class']}"
     return page.document(
         "Allocation sites",
         about,

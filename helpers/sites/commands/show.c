@@ -114,13 +114,13 @@ static int print_table(const struct hm_profile *profile)
         return -1;
     }
     shown.names = hm_sites_names_find(profile);
-    char peak[24], room[24];
+    char peak[24], room[24], input[HM_SITES_INPUT];
     const struct hm_table table = {columns, N_COLUMNS, profile->n_sites, write_cell, &shown};
     printf("%zu %s, %s at %s peak", profile->n_sites, hm_plural(profile->n_sites, "site", "sites"),
            hm_size_format(profile->peak_bytes, peak, sizeof(peak)), hm_plural(profile->n_sites, "its", "their"));
     if (profile->has_resident_peak)
         printf(", %s of it resident", hm_size_format(profile->resident_peak_bytes, room, sizeof(room)));
-    printf(", in %.3g s\n", profile->elapsed_s);
+    printf(", in %.3g s%s%s\n", profile->elapsed_s, hm_sites_input(profile, input)[0] ? ", of the input " : "", input);
     if (hm_profile_is_counted(profile) && shown.accesses > 0)
         printf("bytes counted while each site was alone in the slow tier (%s); %.1f %% of them were of none of these "
                "sites\n\n",
