@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fit.h"
 #include "base/plural.h"
 
 char *hm_scene_list(const char *noun, const struct hm_set *set, char *out, size_t size)
@@ -29,7 +30,7 @@ void hm_scene_warn(const struct hm_scene *scene, const char *format, ...)
     if (scene->plan->n_warnings == HM_MAX_WARNINGS)
         return;
     va_start(arguments, format);
-    vsnprintf(scene->plan->warning[scene->plan->n_warnings++], HM_WARNING, format, arguments);
+    hm_fit_list(scene->plan->warning[scene->plan->n_warnings++], HM_WARNING, format, arguments);
     va_end(arguments);
 }
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fit.h"
+
 #include "parts.h"
 
 int hm_tiers_of_node(const struct hm_tiers *tiers, int node_id)
@@ -25,7 +27,7 @@ void hm_tiers_warn(struct hm_tiers *tiers, const char *format, ...)
         return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(tiers->warning[tiers->n_warnings++], HM_WARNING, format, arguments);
+    hm_fit_list(tiers->warning[tiers->n_warnings++], HM_WARNING, format, arguments);
     va_end(arguments);
 }
 

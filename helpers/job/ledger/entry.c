@@ -9,6 +9,7 @@
 
 #include "base/bootid.h"
 #include "base/clock.h"
+#include "base/fit.h"
 
 void hm_job_init(struct hm_job *job, uint32_t job_id)
 {
@@ -62,7 +63,7 @@ void hm_job_warn(struct hm_job *job, const char *format, ...)
     char text[HM_WARNING];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    hm_fit_list(text, sizeof(text), format, arguments);
     va_end(arguments);
     for (uint32_t i = 0; i < job->n_warnings; i++)
         if (strcmp(job->warning[i], text) == 0)
@@ -70,6 +71,5 @@ void hm_job_warn(struct hm_job *job, const char *format, ...)
     if (job->n_warnings < HM_JOB_WARNINGS)
         memcpy(job->warning[job->n_warnings++], text, sizeof(text));
     else /* a user can cause any number of warnings, and those of the job's end come last */
-        snprintf(job->warning[HM_JOB_WARNINGS - 1], HM_WARNING, "others are left out; the last one: %.*s",
-                 HM_WARNING - 64, text);
+        hm_fit(job->warning[HM_JOB_WARNINGS - 1], HM_WARNING, "others are left out; the last one: %s", text);
 }

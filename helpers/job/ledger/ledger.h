@@ -197,8 +197,8 @@ int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struc
 
 /* Adds a step's id, unless it is kept already. The first HM_JOB_STEPS ids are kept, all steps are counted. */
 void hm_job_add_step(struct hm_job *job, uint32_t step_id);
-/* Adds a warning (printf style). One that is there already is dropped. Where there is no room, it takes the last place,
- * and says that others are left out. */
+/* Adds a warning (printf style); a long one ends after a word (base/fit.h). One that is there already is dropped. Where
+ * there is no room, it takes the last place, and says that others are left out. */
 void hm_job_warn(struct hm_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/fit.h"
+
 _Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
 
 struct hm_outcome *hm_outcome_map(void)
@@ -46,7 +48,7 @@ void hm_outcome_warn(struct hm_outcome *outcome, const char *format, ...)
     if (!outcome)
         return;
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    hm_fit_list(text, sizeof(text), format, arguments);
     va_end(arguments);
     uint32_t slot = __atomic_fetch_add(&outcome->n_warnings, 1, __ATOMIC_ACQ_REL);
     if (slot < HM_OUTCOME_WARNINGS)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fit.h"
 #include "base/grown.h"
 
 #define MOST_PROCESSES (1u << 22) /* the kernel's largest pid_max */
@@ -157,7 +158,7 @@ void hm_progress_init(struct hm_progress *progress, uint32_t step_id)
 
 void hm_progress_text(char *to, size_t size, const char *text)
 {
-    snprintf(to, size, "%s", text);
+    hm_fit(to, size, "%s", text);
     for (char *byte = to; *byte; byte++)
         if (*byte < 0x20 || *byte > 0x7e)
             *byte = '?';

@@ -102,7 +102,8 @@ extern const struct hm_field hm_progress_table[];
 /* Sets the figures before the first phase, when nothing is known. Pure. */
 void hm_progress_init(struct hm_progress *progress, uint32_t step_id);
 /*
- * Copies a text for the figures: it is cut if it is too long, and bytes that are not printable ASCII become "?". Pure.
+ * Copies a text for the figures: a long one ends after a word (base/fit.h), and bytes that are not printable ASCII
+ * become "?". Pure.
  */
 void hm_progress_text(char *to, size_t size, const char *text);
 /*

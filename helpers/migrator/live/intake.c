@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fit.h"
 #include "base/pagesize.h"
 #include "live.h"
 #include "optiontiers.h"
@@ -138,7 +139,7 @@ void hm_live_open_source(struct hm_live *live)
         if (live->intake.n_dead == 0) {
             snprintf(text, sizeof(text), "source=%s: %s", options->source, error.text);
             hm_progress_warn(live->shown.progress, text);
-            snprintf(why, sizeof(why), "%.*s", HM_WARNING - 1, error.text);
+            hm_fit(why, sizeof(why), "%s", error.text);
         }
         open_next(live, &setup, &error);
     }

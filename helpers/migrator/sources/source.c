@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fit.h"
 #include "rows.h"
 
 #define LEAST_REASON 24 /* bytes of a source's reason, with its name, for which there is room in any case */
@@ -32,7 +33,7 @@ static size_t add_reason(char *why, size_t used, int n, const char *text)
 {
     char reason[HM_WARNING];
     size_t room = HM_WARNING - 1 - used - (size_t)(HM_SOURCES - 1 - n) * LEAST_REASON;
-    snprintf(reason, room + 1, "%s%s: %s", used ? "; " : "", rows[n]->name, text);
+    hm_fit(reason, room + 1, "%s%s: %s", used ? "; " : "", rows[n]->name, text);
     return used + (size_t)snprintf(why + used, HM_WARNING - used, "%s", reason);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fit.h"
 #include "base/perfopen.h"
 #include "perfwatchparts.h"
 
@@ -91,8 +92,8 @@ void hm_perf_note_short(struct hm_perf_watched *watch, const struct hm_ranks *ra
     struct hm_source_state *state = &watch->source.state;
     watch->n_short = why ? watch->n_short + 1 : 0;
     if (watch->n_short == WALKS && !state->partly[0])
-        snprintf(state->partly, sizeof(state->partly), "%zu of %llu threads are watched: %.*s", watch->n,
-                 (unsigned long long)hm_perf_count_threads(ranks), HM_WARNING - 80, why);
+        hm_fit(state->partly, sizeof(state->partly), "%zu of %llu threads are watched: %s", watch->n,
+               (unsigned long long)hm_perf_count_threads(ranks), why);
 }
 
 static char *explain(const struct hm_perf_watched *watch, int number, char *out, size_t size)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fit.h"
 #include "base/pagesize.h"
 
 #define INTERVAL_MS 1000 /* in which the source fits its period */
@@ -58,7 +59,7 @@ void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const c
         if (sampler->source)
             break;
         if (!sources[i].sees_regions || !sampler->why_last[0]) /* of single pages, the last one needs least */
-            snprintf(sampler->why_last, sizeof(sampler->why_last), "%s: %.180s", sources[i].name, error.text);
+            hm_fit(sampler->why_last, sizeof(sampler->why_last), "%s: %s", sources[i].name, error.text);
         if (used < sizeof(sampler->why))
             used += (size_t)snprintf(sampler->why + used, sizeof(sampler->why) - used, "%s%s: %s", used ? "; " : "",
                                      sources[i].name, error.text);
@@ -118,7 +119,7 @@ static void take(void *data, const struct hm_observation *seen, size_t count)
 static void give_up(struct hm_sampler *sampler, const char *why)
 {
     snprintf(sampler->why, sizeof(sampler->why), "%s ended before the program: %s", sampler->state.name, why);
-    snprintf(sampler->why_last, sizeof(sampler->why_last), "%.*s", HM_WARNING - 1, sampler->why);
+    hm_fit(sampler->why_last, sizeof(sampler->why_last), "%s", sampler->why);
     sampler->source->close(sampler->source);
     sampler->source = NULL;
 }

@@ -158,6 +158,16 @@ static void test_what_cannot_be_read_is_not_written(void **state)
     assert_string_equal(error.text, "plan.migration.is_wanted is out of range");
 }
 
+static void test_a_long_warning_ends_after_a_word(void **state)
+{
+    (void)state;
+    hm_job_init(&job, 7);
+    for (int i = 0; i < HM_JOB_WARNINGS + 1; i++)
+        hm_job_warn(&job, "%d of the warnings %0130d word and another %0130d", i, 7, 8);
+    for (int i = 0; i < HM_JOB_WARNINGS; i++)
+        assert_non_null(strstr(job.warning[i], i == HM_JOB_WARNINGS - 1 ? "7 word and..." : "7 word and another..."));
+}
+
 static void test_torn_entries_are_refused(void **state)
 {
     (void)state;
@@ -305,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_a_new_entry_is_short_and_comes_back),
         cmocka_unit_test(test_bad_values_are_refused),
         cmocka_unit_test(test_what_cannot_be_read_is_not_written),
+        cmocka_unit_test(test_a_long_warning_ends_after_a_word),
         cmocka_unit_test(test_torn_entries_are_refused),
         cmocka_unit_test(test_unknown_lines_are_passed_over),
         cmocka_unit_test(test_lines_of_a_later_version_are_kept),
