@@ -127,15 +127,20 @@ static void pair_by_key(struct side *old, struct side *new, struct hm_sites_chan
     struct side left = {n_old, old->entry}, right = {n_new, new->entry};
     for (size_t i = 0, j = 0; i < n_old && j < n_new;) {
         int order = strcmp(left.entry[i].key, right.entry[j].key);
+        if (order != 0) {
+            i += order < 0;
+            j += order > 0;
+            continue;
+        }
         size_t same_left = count_same(&left, i), same_right = count_same(&right, j);
-        if (order == 0 && same_left == 1 && same_right == 1) {
+        if (same_left == 1 && same_right == 1) {
             pair(&left.entry[i], &right.entry[j], changes);
             changes->by_name++;
-        } else if (order == 0) {
+        } else {
             changes->without_names += same_left + same_right;
         }
-        i += order <= 0 ? same_left : 0;
-        j += order >= 0 ? same_right : 0;
+        i += same_left;
+        j += same_right;
     }
 }
 
