@@ -2,9 +2,11 @@
 """Tests hybridmem show of a job on many nodes: one block for all, and the nodes that stand out."""
 
 import json
+import random
 
 from makerecords import GIB, record, write
 from showing import show
+from viewing import peak_kib
 
 
 def wide(folder, nodes=300):
@@ -48,3 +50,16 @@ def test_all_nodes_are_shown_where_they_are_few_or_wanted(tmp_path):
     write(tmp_path, *(record(6, node=f"n{number}") for number in range(8)))
     text = show(tmp_path, "6").stdout
     assert len(nodes_of(text)) == 8 and "nodes more" not in text
+
+
+def test_the_use_over_time_of_many_nodes_is_not_in_memory(tmp_path):
+    """A record's 2 * 1024 points take 80 KiB as a list of Python's."""
+    made, chance = record(5), random.Random(1)
+    for tier in made["memory"]["tiers"]:
+        tier["series"] = [chance.randrange(1 << 36) for _ in range(1024)]
+    for name, nodes in (("few", 10), ("many", 500)):
+        write(tmp_path / name, *({**made, "node": f"n{number}"} for number in range(nodes)))
+    few, _ = peak_kib(tmp_path / "few", "5", program="hybridmem-show")
+    many, found = peak_kib(tmp_path / "many", "5", program="hybridmem-show")
+    assert found == [{**made, "node": f"n{number}"} for number in sorted(range(500), key=str)]
+    assert many - few < 490 * 40

@@ -61,8 +61,8 @@ def memory(fast, slow=(0, 0), capacity=None):
     }
 
 
-def peak_kib(folder, *words):
-    """Runs a report. Returns its peak resident size and its result."""
-    command = [LIBEXEC / "hybridmem-report", "--records", folder, "--json", *words]
+def peak_kib(folder, *words, program="hybridmem-report"):
+    """Runs a report, or hybridmem-show. Returns its peak resident size and its result."""
+    command = [LIBEXEC / program, "--records", folder, "--json", *words]
     done = subprocess.run([sys.executable, "-IS", "-c", SMALL, *command], capture_output=True, check=True)
     return int(done.stderr), json.loads(done.stdout)

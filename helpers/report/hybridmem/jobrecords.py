@@ -11,7 +11,7 @@ import os
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from . import fields, moments, records
+from . import fields, held, moments, records
 
 SKEW_S = 60  # possible difference between the clocks of slurmctld's host and a node
 MOST_DAYS = 3
@@ -48,15 +48,6 @@ def fits(record, entry, cluster):
         and end >= max(entry["start_s"] or 0, entry["end_s"] - SKEW_S)
         and (start is None or start <= entry["end_s"] + SKEW_S)
     )
-
-
-def slim(record):
-    """Removes what no summary contains, nine tenths of a record: the use over time, and the steps."""
-    for tier in fields.tiers(record):
-        tier.pop("series", None)
-    if isinstance(record.get("migration"), dict):
-        record["migration"].pop("steps", None)
-    return record
 
 
 def steps_back(descriptor, first, end):
@@ -108,7 +99,8 @@ class JobRecords:
         found = {}
         for node in self.nodes:
             for record in self._of_node(node, now, {}, is_enough):
-                found.setdefault(fields.whole(record, "restart_count"), {}).setdefault(node, slim(record))
+                of_run = found.setdefault(fields.whole(record, "restart_count"), {})
+                of_run.setdefault(node, held.shared(held.slim(record)))
         return list(found[max(found)].values()) if found else []
 
     def _of_node(self, node, now, seen, is_enough):

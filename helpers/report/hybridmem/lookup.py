@@ -3,12 +3,12 @@
 
 from datetime import datetime, timezone
 
-from . import fields, history, moments, records, tallyquery
+from . import fields, held, history, moments, records, tallyquery
 
 
 def in_folder(folder, job, period, skipped):
     """The job's records of the period, the newest days first. Lines without the job's number are not parsed, and days
-    before the job began are not read. A duplicate of a record is left out."""
+    before the job began are not read. A duplicate of a record is left out. All are held (held.py)."""
     found = {}
     for day in filter(period.has_day, reversed(records.days(folder))):
         if day < first_day(job, found.values()):
@@ -17,7 +17,9 @@ def in_folder(folder, job, period, skipped):
             for number, line in records.lines(path, skipped):
                 record = records.parse(line, path, number, skipped) if job.needle in line else None
                 if record and job.names(record) and period.has(fields.text(record, "end")):
-                    found.setdefault((day, fields.key(record)), record)
+                    key = (day, fields.key(record))
+                    if key not in found:
+                        found[key] = held.Held(record, line)
     return list(found.values())
 
 
@@ -33,7 +35,7 @@ def first_day(job, found):
 
 
 def in_history(options, engine_folder, wanted):
-    """The job's records of the period, in any order."""
+    """The job's records of the period, in any order, all held."""
     source = history.Source(options, engine_folder, wanted)
     if not source.tables:
         return []
@@ -43,5 +45,8 @@ def in_history(options, engine_folder, wanted):
         for day, table in zip(source.with_table, source.tables):
             of_day = f"{where} AND (job_id = ? OR array_job_id = ? OR het_job_id = ?)"
             texts = source.texts(connection, history.engine.parquet([table]), of_day, [*values, *[number] * 3])
-            found += [source.parsed(text, day) for text in texts]
-    return list(filter(options.job.names, found))
+            for text in texts:
+                record = source.parsed(text, day)
+                if options.job.names(record):
+                    found.append(held.Held(record, text.encode()))
+    return found

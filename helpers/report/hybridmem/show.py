@@ -10,7 +10,7 @@ import shutil
 import sys
 from types import SimpleNamespace
 
-from . import fields, lookup, moments, page, program, records, running, showpage, showtext, wide, words
+from . import fields, held, lookup, moments, page, program, records, running, showpage, showtext, wide, words
 
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
@@ -154,6 +154,16 @@ def find(options, config_program, engine_folder):
     return sorted(found, key=order)
 
 
+def write_json(found):
+    """Writes the records as json.dump(indent=2) writes a list, one at a time."""
+    between = "[\n  "
+    for record in found:
+        text = json.dumps(held.whole(record), indent=2)
+        sys.stdout.write(between + text.replace("\n", "\n  "))  # a line feed within a word is escaped
+        between = ",\n  "
+    sys.stdout.write("\n]\n")
+
+
 def main(config_program, engine_folder):
     parser = arguments()
     options = parser.parse_args()
@@ -164,8 +174,7 @@ def main(config_program, engine_folder):
     if options.job.runs_here():
         program.tell("hybridmem show", f"{running_here(options.job)}; below is what was recorded before")
     if options.json:
-        json.dump(found, sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        write_json(found)
         return 0
     runs = runs_of(found)
     if options.nodes and options.nodes != {wide.ALL}:

@@ -2,7 +2,7 @@
 """Makes one page of HTML of a job: memory by tier over time for each node, and advice. Pure, except that
 page.py reads the style and the script."""
 
-from . import charts, draw, fields, moments, page, rules, tiertable
+from . import charts, draw, fields, held, moments, page, rules, tiertable
 from .page import tag
 
 NODES = 64  # of the page that have a section of their own; the tables have all: an array has thousands of runs
@@ -91,7 +91,7 @@ def run_parts(run, first, text_of):
     if len(run) > 1 or not shown:
         yield nodes_table(run, first)
     for place, record in enumerate(shown):
-        yield node_section(record, first + place, text_of)
+        yield node_section(held.whole(record), first + place, text_of)
     if len(shown) < len(run):
         more = draw.counted(len(run) - len(shown), "node")
         yield tag("p", f"In the table alone: {more}. A page shows {NODES} nodes.", class_="note")

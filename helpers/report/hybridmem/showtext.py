@@ -3,7 +3,7 @@
 
 import re
 
-from . import draw, fields, figures, forms, guidance, migrated, moments, rules, tiertable
+from . import draw, fields, figures, forms, guidance, held, migrated, moments, rules, tiertable
 
 
 class Printer:
@@ -27,7 +27,7 @@ class Printer:
     def nodes(self, run):
         for record in run:
             self.write("")
-            self.node(record)
+            self.node(held.whole(record))
 
     def advice(self, run):
         """Prints how the job could do better next time."""
