@@ -17,6 +17,53 @@
 #define JOB "job_"
 #define STEP "step_"
 
+/* What a look decides at a folder: to go on with the folders in it, or without them, or that it has found something. */
+enum verdict { GO_IN, PASS_BY, FOUND };
+
+struct look {
+    const char *cgroups;
+    /* `is_roots`: the folder belongs to the caller. It is below `cgroups`. */
+    enum verdict (*judge)(const struct look *look, const FTSENT *folder, bool is_roots);
+    bool finds_by_failure; /* what cannot be looked at may be what is looked for */
+    uint32_t job_id;
+    bool counts_unnamed; /* of hm_jobcgroup_has */
+    const char *entries; /* of hm_jobcgroup_has_stranger, as the next one */
+    struct hm_job_folders *unnamed;
+};
+
+/*
+ * Goes through the folders below `cgroups`. A folder that is gone when the walk comes to it is no failure. The walk has
+ * the status of each file, too: fts(3) can do without (FTS_NOSTAT), but then it counts folders by the links of the one
+ * above, and passes those by for which one was made meanwhile.
+ */
+static bool walk(const struct look *look)
+{
+    char root[256];
+    char *const roots[] = {root, NULL};
+    FTSENT *folder = NULL;
+    bool found = false;
+    snprintf(root, sizeof(root), "%s", look->cgroups);
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (!tree)
+        return look->finds_by_failure;
+    while (!found && (folder = fts_read(tree))) {
+        bool is_root = folder->fts_level == FTS_ROOTLEVEL;
+        bool is_unknown = folder->fts_info == FTS_DNR || folder->fts_info == FTS_ERR || folder->fts_info == FTS_NS;
+        enum verdict verdict = GO_IN;
+        if (is_unknown)
+            verdict = look->finds_by_failure && (folder->fts_errno != ENOENT || is_root) ? FOUND : GO_IN;
+        else if (folder->fts_info == FTS_D && !is_root)
+            verdict = look->judge(look, folder, folder->fts_statp->st_uid == geteuid());
+        found = verdict == FOUND;
+        if (verdict == PASS_BY)
+            fts_set(tree, folder, FTS_SKIP);
+    }
+    /* After the last folder fts_read sets errno to 0. */
+    found = found || (look->finds_by_failure && errno != 0);
+    fts_close(tree);
+    return found;
+}
+
 /* Reads the number of "job_NUMBER". Returns false where the name has another form. */
 static bool read_job(const char *name, uint64_t *id)
 {
@@ -42,12 +89,11 @@ static bool is_in_job(const FTSENT *folder, uint32_t job_id)
  * Is the folder another job's, or not Slurm's? Slurm's folders of jobs belong to root. systemd gives users cgroup
  * folders of their own, in which they can make as many folders as they like, with any names.
  */
-static bool is_others(const FTSENT *folder, uint32_t job_id)
+static bool is_others(const FTSENT *folder, bool is_roots, uint32_t job_id)
 {
     uint64_t id;
     bool is_another_jobs = read_job(folder->fts_name, &id) && id != job_id;
-    return folder->fts_level > FTS_ROOTLEVEL && !is_in_job(folder->fts_parent, job_id) &&
-           (is_another_jobs || folder->fts_statp->st_uid != geteuid());
+    return !is_in_job(folder->fts_parent, job_id) && (is_another_jobs || !is_roots);
 }
 
 /* Is it the job's folder or in it, or, if that counts, a step's folder in folders whose names do not tell the job? */
@@ -107,54 +153,40 @@ static int add_job_of(const FTSENT *step, struct hm_job_folders *folders)
     return 0;
 }
 
+static enum verdict judge_stranger(const struct look *look, const FTSENT *folder, bool is_roots)
+{
+    uint64_t id;
+    if (!is_roots)
+        return PASS_BY;
+    if (is_step(folder))
+        return add_job_of(folder, look->unnamed) != 0 ? FOUND : PASS_BY;
+    if (is_strangers(folder, look->entries, look->job_id))
+        return FOUND;
+    return read_job(folder->fts_name, &id) ? PASS_BY : GO_IN;
+}
+
 bool hm_jobcgroup_has_stranger(const char *cgroups, const char *entries, uint32_t job_id,
                                struct hm_job_folders *unnamed)
 {
-    char root[256];
-    char *const roots[] = {root, NULL};
-    FTSENT *folder = NULL;
-    bool found = false;
-    snprintf(root, sizeof(root), "%s", cgroups);
-    struct stat status;
-    uint64_t id;
-    /* Its own lstat(2) for folders, as each folder has many files. */
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
-    while (walk && !found && (folder = fts_read(walk))) {
-        if (folder->fts_info != FTS_D || folder->fts_level == FTS_ROOTLEVEL)
-            continue;
-        bool is_roots = lstat(folder->fts_path, &status) == 0 && status.st_uid == geteuid();
-        bool is_unnamed = is_roots && is_step(folder);
-        found = is_roots && (is_unnamed ? add_job_of(folder, unnamed) != 0 : is_strangers(folder, entries, job_id));
-        if (!is_roots || is_unnamed || read_job(folder->fts_name, &id))
-            fts_set(walk, folder, FTS_SKIP);
-    }
-    if (walk)
-        fts_close(walk);
-    return found;
+    const struct look look = {
+        .cgroups = cgroups, .judge = judge_stranger, .job_id = job_id, .entries = entries, .unnamed = unnamed};
+    return walk(&look);
+}
+
+static enum verdict judge_own(const struct look *look, const FTSENT *folder, bool is_roots)
+{
+    if (is_others(folder, is_roots, look->job_id))
+        return PASS_BY;
+    bool is_own = may_be_of(folder, look->job_id, look->counts_unnamed);
+    return is_own && hm_jobcgroup_has_processes(folder->fts_path) ? FOUND : GO_IN;
 }
 
 bool hm_jobcgroup_has(const char *cgroups, uint32_t job_id, bool counts_unnamed)
 {
-    char root[256];
-    char *const roots[] = {root, NULL};
-    FTSENT *folder = NULL;
-    bool found = false;
-    snprintf(root, sizeof(root), "%s", cgroups);
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    if (!walk)
-        return true;
-    while (!found && (folder = fts_read(walk))) {
-        bool is_gone = folder->fts_errno == ENOENT && folder->fts_level > FTS_ROOTLEVEL;
-        if (folder->fts_info == FTS_D && is_others(folder, job_id)) {
-            fts_set(walk, folder, FTS_SKIP);
-            continue;
-        }
-        bool is_unknown = folder->fts_info == FTS_DNR || folder->fts_info == FTS_ERR || folder->fts_info == FTS_NS;
-        found = folder->fts_info == FTS_D ? may_be_of(folder, job_id, counts_unnamed) && !is_empty(folder->fts_path)
-                                          : is_unknown && !is_gone;
-    }
-    /* After the last folder fts_read sets errno to 0. */
-    found = found || errno != 0;
-    fts_close(walk);
-    return found;
+    const struct look look = {.cgroups = cgroups,
+                              .judge = judge_own,
+                              .finds_by_failure = true,
+                              .job_id = job_id,
+                              .counts_unnamed = counts_unnamed};
+    return walk(&look);
 }

@@ -23,32 +23,20 @@
 
 static struct hm_config config;
 static struct hm_job job;
-static const char *users; /* a folder of this name belongs to another user, as fts_read tells */
-static const char *users_by_lstat;
-static bool goes; /* a job's folder goes as soon as it was found */
+static const char *users; /* a folder of this name belongs to another user */
+static bool goes;         /* a job's folder goes as soon as it was found */
 
 FTSENT *__real_fts_read(FTS *walk);
 FTSENT *__wrap_fts_read(FTS *walk);
-int __real_lstat(const char *path, struct stat *status);
-int __wrap_lstat(const char *path, struct stat *status);
 
 FTSENT *__wrap_fts_read(FTS *walk)
 {
     FTSENT *found = __real_fts_read(walk);
     if (found && users && strcmp(found->fts_name, users) == 0)
         found->fts_statp->st_uid++;
+    if (found && goes && found->fts_info == FTS_D && strncmp(found->fts_name, "job_", 4) == 0)
+        assert_int_equal(scratch_remove(found->fts_path), 0);
     return found;
-}
-
-int __wrap_lstat(const char *path, struct stat *status)
-{
-    int result = __real_lstat(path, status);
-    const char *name = strrchr(path, '/');
-    if (result == 0 && users_by_lstat && name && strcmp(name + 1, users_by_lstat) == 0)
-        status->st_uid++;
-    if (result == 0 && goes && name && strncmp(name, "/job_", 5) == 0)
-        assert_int_equal(scratch_remove(path), 0);
-    return result;
 }
 
 /* Sets the time of job 7's entry to `age_s` seconds ago by this clock. */
@@ -124,6 +112,27 @@ static void an_empty_folder_is_nobodys(void **state)
     }
 }
 
+static void a_folder_that_goes_meanwhile_is_nobodys(void **state)
+{
+    (void)state;
+    leave_entry(GRACE_S + 60);
+    make_cgroup("system.slice/slurmstepd.scope/job_7/step_0");
+    goes = true;
+    assert_false(hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S));
+    goes = false;
+}
+
+/* A walk that fails does not tell that the job is dead, nor that there is a stranger. */
+static void a_failure_to_look_is_no_answer(void **state)
+{
+    (void)state;
+    struct hm_job_folders unnamed = {0};
+    leave_entry(GRACE_S + 60);
+    assert_int_equal(scratch_remove(scratch_path("cgroup")), 0);
+    assert_true(hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S));
+    assert_false(hm_jobcgroup_has_stranger(scratch_path("cgroup"), scratch_path("run/jobs"), 8, &unnamed));
+}
+
 /* A cgroup of version 1 has no cgroup.events, and each folder lists only its own processes. */
 static void folders_of_version_1_tell_by_their_processes(void **state)
 {
@@ -193,14 +202,14 @@ static void a_job_without_an_entry_is_a_stranger(void **state)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         make_cgroup(rows[i].folder);
         scratch_write(scratch_path("cgroup/%s/cgroup.events", rows[i].folder), rows[i].events);
-        users_by_lstat = rows[i].users;
+        users = rows[i].users;
         if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries, 8, &unnamed) != rows[i].is_stranger)
             fail_msg("row %zu", i);
         goes = true;
         if (hm_jobcgroup_has_stranger(scratch_path("cgroup"), entries, 8, &unnamed))
             fail_msg("row %zu, as its folder goes", i);
         goes = false;
-        users_by_lstat = NULL;
+        users = NULL;
     }
     assert_int_equal(unnamed.n, 0);
 }
@@ -259,6 +268,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cgroups_tell_whether_the_job_lives),
         cmocka_unit_test(an_empty_folder_is_nobodys),
+        cmocka_unit_test(a_folder_that_goes_meanwhile_is_nobodys),
+        cmocka_unit_test(a_failure_to_look_is_no_answer),
         cmocka_unit_test(folders_of_version_1_tell_by_their_processes),
         cmocka_unit_test(folders_of_users_do_not_tell),
         cmocka_unit_test(a_job_without_an_entry_is_a_stranger),
