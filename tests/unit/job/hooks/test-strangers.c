@@ -107,6 +107,29 @@ static void a_folder_of_no_entry_is_a_strangers(void **state)
     assert_true(are_there(8));
 }
 
+/* An entry under the number of the job that asks, and without a folder: only a step of this job can have one. */
+static void an_earlier_job_of_the_number_hides_nobody(void **state)
+{
+    (void)state;
+    start_with_job_7();
+    put(&job, 7, make_folder("s7", "populated 1\n"));
+    make_folder("s9", "populated 1\n");
+    hm_job_init(&job, 8);
+    job.is_entered = true; /* by the prolog of that earlier job */
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    assert_true(are_there(8));
+    assert_false(are_there(10)); /* for others the folder may be its */
+    job.is_entered = false;
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    assert_false(are_there(8));
+    scratch_write(scratch_path("run/jobs/8"), "of another version");
+    assert_true(are_there(8));
+    put(&job, 8, "");
+    own_step = make_folder("s8", "populated 1\n");
+    assert_true(are_there(8)); /* its folder is known, so the other is another's */
+    own_step = NULL;
+}
+
 /* With PrologFlags=RunInJob the prolog asks from its job's own folder. */
 static void the_own_folder_is_no_strangers(void **state)
 {
@@ -133,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_is_a_stranger_without_an_entry),
         cmocka_unit_test(a_folder_of_no_entry_is_a_strangers),
+        cmocka_unit_test(an_earlier_job_of_the_number_hides_nobody),
         cmocka_unit_test(the_own_folder_is_no_strangers),
         cmocka_unit_test(a_look_without_an_end_finds_one),
     };
