@@ -21,7 +21,7 @@ void hm_damon_round_end(struct hm_damon_round *round, const struct hm_damon_list
     if (list->way == HM_DAMON_BURSTS && list->rounds == round->rounds && list->head.generation == round->generation)
         return;
     keep(round, ranks);
-    if (round->n > 0)
+    if (round->n > 0 && list->way == HM_DAMON_BURSTS)
         sink(data, round->observation, round->n);
     round->n = 0;
     round->rounds = list->rounds;

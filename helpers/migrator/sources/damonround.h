@@ -18,8 +18,9 @@ struct hm_damon_round {
 };
 
 /*
- * Passes on what the round has found, if this list is of another one, or of no round. A new list of processes begins
- * the round anew. What was found of processes that are not in `ranks` any more is left out.
+ * Passes on what the round has found, if this list is of another one. A new list of processes begins the round anew.
+ * What was found of processes that are not in `ranks` any more is left out. If this list is of no round, the broker
+ * looks in another way now: what the round has found cannot be compared with that, and is dropped.
  */
 void hm_damon_round_end(struct hm_damon_round *round, const struct hm_damon_list *list, const struct hm_ranks *ranks,
                         hm_source_sink *sink, void *data);

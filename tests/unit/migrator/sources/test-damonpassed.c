@@ -144,7 +144,8 @@ static void what_a_round_of_bursts_finds_is_passed_on_as_it_ends(void **state)
     } rows[] = {
         {HM_DAMON_BURSTS, 0, 0, 3, 0}, {HM_DAMON_BURSTS, 0, 0, 2, 0}, {HM_DAMON_BURSTS, 1, 0, 4, 5},
         {HM_DAMON_BURSTS, 2, 0, 0, 4}, {HM_DAMON_BURSTS, 2, 0, 1, 0}, {HM_DAMON_BURSTS, 2, 1, 2, 1},
-        {HM_DAMON_STEADY, 2, 1, 3, 5}, {HM_DAMON_STEADY, 2, 1, 3, 3},
+        {HM_DAMON_STEADY, 2, 1, 3, 3}, /* the two before are of the other way: whoever counts has begun anew */
+        {HM_DAMON_STEADY, 2, 1, 3, 3},
     };
     struct hm_damon_watch watch;
     struct hm_error error = {""};
