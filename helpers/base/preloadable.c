@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_HEADERS 128  /* program headers of a file */
+#include "elffile.h"
+
 #define MOST_DYNAMIC 1024 /* entries of the dynamic section that are looked at */
 #define MOST_SCRIPTS 4    /* whose interpreters are scripts; the kernel follows no more */
 #define SHOWN 160         /* bytes of a name in a text */
@@ -28,16 +29,10 @@ static const char *const sanitizers[] = {
 
 struct file {
     int fd;
-    unsigned n_headers;
-    ElfW(Phdr) header[MOST_HEADERS];
+    struct hm_elf elf;
     ElfW(Dyn) dynamic[MOST_DYNAMIC];
     size_t n_dynamic;
 };
-
-static bool read_at(int fd, void *out, size_t length, uint64_t offset)
-{
-    return offset <= INT64_MAX && pread(fd, out, length, (off_t)offset) == (ssize_t)length;
-}
 
 /* Reads a text that ends within `size` bytes. */
 static bool read_text(int fd, char *out, size_t size, uint64_t offset)
@@ -47,24 +42,11 @@ static bool read_text(int fd, char *out, size_t size, uint64_t offset)
     return length > 0;
 }
 
-/* Reads the program headers. False: it is no ELF file with addresses of our size. Programs of another machine are told
- * by their loader. */
-static bool read_headers(struct file *file)
-{
-    ElfW(Ehdr) elf;
-    unsigned char wanted = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
-    if (!read_at(file->fd, &elf, sizeof(elf), 0) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-        elf.e_ident[EI_CLASS] != wanted || elf.e_phentsize != sizeof(file->header[0]))
-        return false;
-    file->n_headers = elf.e_phnum < MOST_HEADERS ? elf.e_phnum : MOST_HEADERS;
-    return read_at(file->fd, file->header, file->n_headers * sizeof(file->header[0]), elf.e_phoff);
-}
-
 static const ElfW(Phdr) * find_header(const struct file *file, unsigned type)
 {
-    for (unsigned i = 0; i < file->n_headers; i++)
-        if (file->header[i].p_type == type)
-            return &file->header[i];
+    for (unsigned i = 0; i < file->elf.n_headers; i++)
+        if (file->elf.header[i].p_type == type)
+            return &file->elf.header[i];
     return NULL;
 }
 
@@ -80,8 +62,8 @@ static void read_loader(const struct file *file, char out[PATH_MAX])
 /* Where in the file is what the program has at this address? UINT64_MAX: nowhere. */
 static uint64_t offset_of(const struct file *file, uint64_t address)
 {
-    for (unsigned i = 0; i < file->n_headers; i++) {
-        const ElfW(Phdr) *header = &file->header[i];
+    for (unsigned i = 0; i < file->elf.n_headers; i++) {
+        const ElfW(Phdr) *header = &file->elf.header[i];
         if (header->p_type == PT_LOAD && address >= header->p_vaddr && address - header->p_vaddr < header->p_filesz)
             return header->p_offset + (address - header->p_vaddr);
     }
@@ -93,7 +75,8 @@ static void read_dynamic(struct file *file)
     const ElfW(Phdr) *header = find_header(file, PT_DYNAMIC);
     size_t n = header ? header->p_filesz / sizeof(file->dynamic[0]) : 0;
     file->n_dynamic = n < MOST_DYNAMIC ? n : MOST_DYNAMIC;
-    if (n > 0 && !read_at(file->fd, file->dynamic, file->n_dynamic * sizeof(file->dynamic[0]), header->p_offset))
+    if (n > 0 &&
+        hm_elf_read_at(file->fd, file->dynamic, file->n_dynamic * sizeof(file->dynamic[0]), header->p_offset) != 0)
         file->n_dynamic = 0;
 }
 
@@ -181,22 +164,30 @@ static bool read_interpreter(int fd, char out[PATH_MAX])
     return true;
 }
 
+enum hm_preloadable hm_preloadable_open(int fd, char why[HM_PRELOADABLE_WHY])
+{
+    char interpreter[PATH_MAX];
+    enum hm_preloadable answer = HM_PRELOADABLE;
+    struct file file = {.fd = fd};
+    why[0] = '\0';
+    for (int i = 0; i < MOST_SCRIPTS && file.fd >= 0 && read_interpreter(file.fd, interpreter); i++) {
+        if (file.fd != fd)
+            close(file.fd);
+        file.fd = open(interpreter, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
+    if (file.fd >= 0 && hm_elf_read(file.fd, &file.elf) == 0)
+        answer = look(&file, why);
+    if (file.fd >= 0 && file.fd != fd)
+        close(file.fd);
+    return answer;
+}
+
 enum hm_preloadable hm_preloadable(const char *path, char why[HM_PRELOADABLE_WHY])
 {
-    char at[PATH_MAX];
-    enum hm_preloadable answer = HM_PRELOADABLE;
-    bool is_script = true;
-    why[0] = '\0';
-    snprintf(at, sizeof(at), "%s", path);
-    for (int i = 0; i <= MOST_SCRIPTS && is_script; i++) {
-        struct file file = {.fd = open(at, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-        if (file.fd < 0)
-            break;
-        is_script = read_interpreter(file.fd, at);
-        if (!is_script && read_headers(&file))
-            answer = look(&file, why);
-        close(file.fd);
-    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    enum hm_preloadable answer = hm_preloadable_open(fd, why);
+    if (fd >= 0)
+        close(fd);
     return answer;
 }
 

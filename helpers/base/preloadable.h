@@ -18,6 +18,8 @@ enum hm_preloadable {
  * behind the program's name, as in "is linked statically"; else it is "".
  */
 enum hm_preloadable hm_preloadable(const char *path, char why[HM_PRELOADABLE_WHY]);
+/* The same for an open file, which stays the caller's. Negative: it cannot be opened, so nobody can tell. */
+enum hm_preloadable hm_preloadable_open(int fd, char why[HM_PRELOADABLE_WHY]);
 
 /* Puts a library into this process's LD_PRELOAD, before others that are there. Returns 0, or -1 with a text. */
 int hm_preloadable_put(const char *library, struct hm_error *error);

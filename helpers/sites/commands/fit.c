@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fit.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 void hm_sites_fit(const char *path, bool needs_build_id, struct hm_sites_fit *fit)
 {
-    fit->is_elf = hm_buildid_look(path, fit->build_id, NULL) == 0;
-    fit->preloadable = hm_preloadable(path, fit->why);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fit->build_id[0] = '\0';
+    fit->is_elf = fd >= 0 && hm_buildid_read(fd, fit->build_id) == 0;
+    fit->preloadable = hm_preloadable_open(fd, fit->why);
+    if (fd >= 0)
+        close(fd);
     if (fit->preloadable != HM_PRELOADABLE || !needs_build_id)
         return;
     if (!fit->is_elf)

@@ -19,8 +19,10 @@ size_t hm_buildid_in_notes(const void *notes, size_t length, unsigned char id[HM
 /* Writes hexadecimal digits. Pure. */
 void hm_buildid_text(const unsigned char *id, size_t length, char text[HM_BUILDID_TEXT]);
 
-/* Looks for the build-id of a file; "": it has none. Returns 0, or -1 with errno and a text (ENOEXEC: it is no ELF file
- * of this machine). */
+/* Looks for the build-id of the open file `fd`, which stays the caller's; "": it has none. Returns 0, or -1 with errno
+ * (ENOEXEC: it is no ELF file of this machine). */
+int hm_buildid_read(int fd, char text[HM_BUILDID_TEXT]);
+/* The same of a file that is not open. Returns 0, or -1 with errno and a text. */
 int hm_buildid_look(const char *path, char text[HM_BUILDID_TEXT], struct hm_error *error);
 /* The build-id of a file. Returns 0, or -1 with a text (ENODATA: it has none). */
 int hm_buildid_of_file(const char *path, char text[HM_BUILDID_TEXT], struct hm_error *error);

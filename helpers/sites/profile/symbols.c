@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/elffile.h"
 #include "base/search.h"
 
 #define MOST_BYTES (256u << 20) /* of symbols, and of their names */
@@ -15,8 +16,8 @@
 /* Reads a part of the file, with a 0 behind it. NULL: the file does not have it, or no memory. */
 static void *read_part(int fd, uint64_t offset, uint64_t length)
 {
-    char *part = offset <= INT64_MAX && length <= MOST_BYTES ? malloc(length + 1) : NULL;
-    if (part && pread(fd, part, length, (off_t)offset) == (ssize_t)length) {
+    char *part = length <= MOST_BYTES ? malloc(length + 1) : NULL;
+    if (part && hm_elf_read_at(fd, part, length, offset) == 0) {
         part[length] = '\0';
         return part;
     }
@@ -98,9 +99,7 @@ static void read_symbols(int fd, struct hm_symbols *symbols)
 {
     static const unsigned types[] = {SHT_SYMTAB, SHT_DYNSYM};
     ElfW(Ehdr) elf;
-    unsigned char wanted = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
-    if (pread(fd, &elf, sizeof(elf), 0) != sizeof(elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-        elf.e_ident[EI_CLASS] != wanted || elf.e_shentsize != sizeof(ElfW(Shdr)))
+    if (hm_elf_read_head(fd, &elf) != 0 || elf.e_shentsize != sizeof(ElfW(Shdr)))
         return;
     ElfW(Shdr) *sections = read_part(fd, elf.e_shoff, elf.e_shnum * sizeof(*sections));
     for (int type = 0; type < 2 && sections && !symbols->names; type++) { /* stripped files have only the second */
