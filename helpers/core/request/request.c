@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "keys.h"
+#include "parsing.h"
 
 #define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
-/* How many characters of the user's text an error shows, so that there is room for what would be right. */
-#define SHOWN 48
+#define SHOWN HM_PARSING_SHOWN
 #define VALUE HM_REQUEST_TEXT /* room for a value */
 
 #define OPTION "--hybrid-mem="
@@ -75,17 +75,7 @@ static char *list_modes_of(unsigned groups, char *out, size_t size)
     return hm_modes_list(modes, ", ", out, size);
 }
 
-/* State while keys and values are parsed. */
-struct parsing {
-    const char *start; /* error texts begin with this, then the text */
-    const char *text;  /* the whole text */
-    const char *form;  /* the right form, for errors */
-    unsigned seen;     /* bit n: the key hm_key_at(n) was given */
-    struct hm_request *request;
-    struct hm_error *error;
-};
-
-static const struct hm_key *find_key(const struct parsing *p, struct word name, int *n)
+static const struct hm_key *find_key(const struct hm_parsing *p, struct word name, int *n)
 {
     const struct hm_key *key;
     const struct hm_mode_row *mode = hm_request_mode(p->request);
@@ -107,7 +97,7 @@ static const struct hm_key *find_key(const struct parsing *p, struct word name, 
     return NULL;
 }
 
-static int set_value(const struct parsing *p, const struct hm_key *key, struct word value)
+static int set_value(const struct hm_parsing *p, const struct hm_key *key, struct word value)
 {
     char text[VALUE];
     if ((size_t)value.length < sizeof(text)) {
@@ -121,7 +111,7 @@ static int set_value(const struct parsing *p, const struct hm_key *key, struct w
 }
 
 /* Parse one KEY=VALUE, or a key that takes no value. */
-static int parse_key(struct parsing *p, struct word part)
+static int parse_key(struct hm_parsing *p, struct word part)
 {
     int n;
     const char *sign = memchr(part.text, '=', (size_t)part.length);
@@ -153,86 +143,6 @@ static int parse_key(struct parsing *p, struct word part)
     return sign ? set_value(p, key, value) : key->set(key, "", p->request);
 }
 
-/* Check that the keys which the mode needs are there. */
-static int check_needed(const struct parsing *p)
-{
-    const struct hm_mode_row *mode = hm_request_mode(p->request);
-    const struct hm_key *key;
-    for (int n = 0; (key = hm_key_at(n)); n++)
-        if (key->is_needed && key->group & mode->keys && !(p->seen & 1u << n))
-            return hm_fail(p->error, EINVAL, "%s%.*s: %s wants a %s: write %s,%s", p->start, SHOWN, p->text, mode->name,
-                           key->name, mode->name, key->example);
-    return 0;
-}
-
-/* Check that nothing is there that guidance online does not use: a profile, or a migrator, which would move the same
- * memory. */
-static int check_online(const struct parsing *p)
-{
-    static const char *const used[] = {"socket", "fast", "packer", "overhead", "input", "online"};
-    const struct hm_key *key;
-    for (int n = 0; p->request->guide.online && (key = hm_key_at(n)); n++) {
-        bool is_used = false;
-        for (int i = 0; i < N_ROWS(used); i++)
-            is_used |= strcmp(key->name, used[i]) == 0;
-        if (p->seen & 1u << n && !is_used)
-            return hm_fail(p->error, EINVAL,
-                           "%s%.*s: guided,online learns sites while the job runs, and takes no %s: use socket, fast, "
-                           "packer, overhead or input",
-                           p->start, SHOWN, p->text, key->name);
-    }
-    return 0;
-}
-
-/* Check that no key of the migrator is there without a migrator. */
-static int check_migrator(const struct parsing *p)
-{
-    const struct hm_mode_row *mode = hm_request_mode(p->request);
-    const struct hm_key *key;
-    if (hm_request_wants(p->request, HM_WANTS_MIGRATOR))
-        return 0;
-    for (int n = 0; (key = hm_key_at(n)); n++)
-        if (key->group == HM_KEYS_MIGRATOR && p->seen & 1u << n)
-            return hm_fail(p->error, EINVAL,
-                           "%s%.*s: %s is the migrator's, and %s has one only with the key migrate, or "
-                           "fallback=migrate: write %s,migrate,%s",
-                           p->start, SHOWN, p->text, key->name, mode->name, mode->name, key->example);
-    return 0;
-}
-
-/* Check that the input is not named twice: a profile that was named, or the plan's, is of its own. */
-static int check_input(const struct parsing *p)
-{
-    const struct hm_request *request = p->request;
-    const char *other = request->guide.profile[0] ? "profile" : request->profile.plan[0] ? "plan" : NULL;
-    if (!request->input[0] || !other)
-        return 0;
-    return hm_fail(p->error, EINVAL, "%s%.*s: a %s is named, which has an input of its own: leave out input", p->start,
-                   SHOWN, p->text, other);
-}
-
-/* Check that the keys of profile fit its method. */
-static int check_method(const struct parsing *p)
-{
-    const struct hm_profile_keys *keys = &p->request->profile;
-    bool is_sampled = keys->method != HM_METHOD_MBI;
-    if (p->request->mode != HM_MODE_PROFILE || (is_sampled && !keys->plan[0]))
-        return 0;
-    if (is_sampled)
-        return hm_fail(p->error, EINVAL, "%s%.*s: plan is of method=mbi: write profile,method=mbi,plan=app.mbi",
-                       p->start, SHOWN, p->text);
-    if (!keys->plan[0])
-        return hm_fail(
-            p->error, EINVAL,
-            "%s%.*s: method=mbi wants a plan: make one with \"hybridmem profile mbi plan -o app.mbi -- ./app\", "
-            "and write profile,method=mbi,plan=app.mbi",
-            p->start, SHOWN, p->text);
-    if (keys->period || p->request->migrate.overhead_percent > 0)
-        return hm_fail(p->error, EINVAL, "%s%.*s: method=mbi samples nothing: leave out %s", p->start, SHOWN, p->text,
-                       keys->period ? "rate" : "overhead");
-    return 0;
-}
-
 static struct word word_until_comma(const char *text)
 {
     return (struct word){text, (int)strcspn(text, ",")};
@@ -240,7 +150,7 @@ static struct word word_until_comma(const char *text)
 
 int hm_request_parse(const char *text, struct hm_request *request, struct hm_error *error)
 {
-    struct parsing p = {
+    struct hm_parsing p = {
         .start = OPTION, .text = text, .form = "MODE or MODE,KEY=VALUE", .request = request, .error = error};
     memset(request, 0, sizeof(*request));
     size_t length = strlen(text);
@@ -256,8 +166,7 @@ int hm_request_parse(const char *text, struct hm_request *request, struct hm_err
         if (parse_key(&p, word) < 0)
             return -1;
     }
-    if (check_needed(&p) < 0 || check_online(&p) < 0 || check_migrator(&p) < 0 || check_method(&p) < 0 ||
-        check_input(&p) < 0)
+    if (hm_parsing_check(&p) < 0)
         return -1;
     memcpy(request->text, text, length + 1);
     return 0;
@@ -266,7 +175,7 @@ int hm_request_parse(const char *text, struct hm_request *request, struct hm_err
 int hm_request_parse_keys(const char *text, struct hm_migrate_keys *keys, struct hm_error *error)
 {
     struct hm_request request = {.mode = HM_MODE_MIGRATE};
-    struct parsing p = {
+    struct hm_parsing p = {
         .start = "", .text = text, .form = "KEY=VALUE or KEY=VALUE,KEY=VALUE", .request = &request, .error = error};
     struct word word = word_until_comma(text);
     if (strlen(text) >= sizeof(request.text))
