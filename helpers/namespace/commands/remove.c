@@ -7,12 +7,12 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "choose.h"
 #include "namespace/mount/detach.h"
 #include "namespace/mount/holders.h"
 #include "namespace/pmem/lock.h"
 #include "namespace/pmem/mark.h"
 #include "namespace/pmem/overdue.h"
-#include "namespace/pmem/wiped.h"
 #include "namespace/ram/autoonline.h"
 #include "namespace/ram/blocks.h"
 #include "parts.h"
@@ -22,55 +22,6 @@
 /* Longest times for all devices together, as prologs and epilogs of others wait meanwhile. */
 #define NAMING_S 2 /* to look for these processes */
 #define DETACH_S 10
-
-/* Which namespaces to remove. */
-struct choice {
-    const char *cluster; /* NULL: any */
-    enum { OF_JOB, OF_USER, OF_NOBODY } whose;
-    uint32_t job_id, restart, uid;
-    /* OF_NOBODY: the jobs and users whose namespaces stay. What other users keep stays, too, if it is whole and within
-     * its age. */
-    const char *living;
-    const struct hm_config *config; /* gives the age */
-    const char *notes;              /* of what earlier reaps have found past its age */
-    int64_t now_s;
-};
-
-/* Is it a kept namespace that was never finished, or is half removed? A namespace without a device may have been
- * disabled by an administrator, so it stays until its age is over. If its user asks for it before, kept.c tries to give
- * it a device again, and then looks whether it is whole. */
-static bool is_unfinished(const struct hm_namespace *namespace)
-{
-    char filesystem[HM_MARK_FS];
-    return namespace->device[0] && hm_mark_read(namespace->device, &namespace->owner, filesystem, NULL) == 0;
-}
-
-/* Is this kept namespace left over from a crash? The namespaces that a user keeps are made together, as a set. If one
- * of a set is unfinished, all of the set is left over. A label without size is left over as well, but as it is no
- * namespace, the others of its set are not. */
-static bool is_rest(const struct hm_namespace *owned, int n, const struct hm_namespace *one)
-{
-    const struct hm_owner *owner = &one->owner;
-    for (int i = 0; i < n && one->bytes > 0; i++)
-        if (owned[i].bytes > 0 && hm_owner_is_of_user(&owned[i].owner, owner->cluster, owner->uid) &&
-            owned[i].owner.minute == owner->minute && is_unfinished(&owned[i]))
-            return true;
-    return one->bytes == 0;
-}
-
-static bool is_chosen(const struct choice *choice, const struct hm_namespace *owned, int n,
-                      const struct hm_namespace *one)
-{
-    const struct hm_owner *owner = &one->owner;
-    if (choice->whose == OF_JOB)
-        return hm_owner_is_of_job(owner, choice->cluster, choice->job_id, choice->restart);
-    if (choice->whose == OF_USER)
-        return hm_owner_is_of_user(owner, choice->cluster, choice->uid);
-    if (!hm_owner_is_of_cluster(owner, choice->cluster) || hm_living_has(choice->living, owner))
-        return false;
-    return owner->kind == HM_OWNER_JOB || hm_overdue_is_due(choice->config, choice->notes, one, choice->now_s) ||
-           is_rest(owned, n, one);
-}
 
 static int remove_once(const struct hm_owner *owner, struct hm_error *error)
 {
@@ -88,47 +39,6 @@ static void add(struct hm_error *all, const char *text)
 {
     struct hm_error before = *all;
     hm_fail(all, EIO, "%s%s%s", before.text, before.text[0] ? "; " : "", text);
-}
-
-/* List the namespaces of all owners. Returns how many (free the array), or -1. */
-static int list_owned(struct hm_namespace **owned, struct hm_error *error)
-{
-    struct hm_pmem *pmem = NULL;
-    *owned = NULL;
-    int n = hm_pmem_open(&pmem, error) == 0 ? hm_pmem_owned(pmem, owned, error) : -1;
-    int number = errno;
-    hm_pmem_close(pmem);
-    errno = number;
-    return n;
-}
-
-/* Note what is past its age. A reap that cannot note it removes the rest all the same. */
-static void note_overdue(const struct choice *choice, const struct hm_namespace *owned, int n)
-{
-    struct hm_error why;
-    if (choice->whose == OF_NOBODY &&
-        hm_overdue_note(choice->config, choice->notes, owned, n, choice->now_s, &why) != 0)
-        fprintf(stderr, "hybridmem namespace: what is past its age stays: %s\n", why.text);
-}
-
-/* Find the namespaces to remove. Returns how many (free the array), or -1. */
-static int find_chosen(const struct choice *choice, struct hm_namespace **chosen, struct hm_error *error)
-{
-    struct hm_namespace *owned;
-    int count = 0;
-    int n = list_owned(&owned, error);
-    if (n >= 0) {
-        hm_wiped_tidy(owned, n);
-        note_overdue(choice, owned, n);
-    }
-    *chosen = n > 0 ? calloc((size_t)n, sizeof(**chosen)) : NULL;
-    if (n > 0 && !*chosen)
-        n = hm_fail(error, ENOMEM, "no memory for %d namespaces", n);
-    for (int i = 0; i < n; i++)
-        if (is_chosen(choice, owned, n, &owned[i]))
-            (*chosen)[count++] = owned[i];
-    free(owned);
-    return n < 0 ? -1 : count;
 }
 
 /* Clear the mark, so that a removal which stops half-way leaves nothing that looks whole. This fails for a namespace in
@@ -216,7 +126,7 @@ static void look_beside(struct hm_namespace *chosen, int n)
 {
     struct hm_namespace *owned;
     struct hm_error why;
-    int n_owned = list_owned(&owned, &why);
+    int n_owned = hm_choose_owned(&owned, &why);
     for (int i = 0; i < n; i++) {
         const struct hm_namespace *now = find_owned(owned, n_owned, &chosen[i].owner);
         if (now)
@@ -236,7 +146,7 @@ static int look_again(struct hm_namespace *chosen, int n, struct left *left)
 {
     struct hm_namespace *owned;
     struct hm_error why = {{0}}, one;
-    int count = 0, n_owned = list_owned(&owned, &why);
+    int count = 0, n_owned = hm_choose_owned(&owned, &why);
     bool is_late = n_owned < 0 && hm_is_shortage(errno);
     left->is_late = left->is_late || is_late;
     left->has_failed = left->has_failed || (n_owned < 0 && !is_late);
@@ -288,12 +198,12 @@ static int status_of(const struct left *left, int n_busy)
 }
 
 /* Remove all chosen namespaces, even after one has failed, and wait for all together. Returns an exit status. */
-static int remove_chosen(const struct choice *choice, const struct hm_namespace_request *request,
+static int remove_chosen(const struct hm_choice *choice, const struct hm_namespace_request *request,
                          struct hm_error *error)
 {
     struct hm_namespace *chosen = NULL;
     struct left left = {.has_failed = false};
-    int n = find_chosen(choice, &chosen, error);
+    int n = hm_choose(choice, &chosen, error);
     if (n < 0)
         return hm_is_shortage(errno) ? HM_NAMESPACE_LATE : HM_NAMESPACE_REFUSED;
     n = try_all(chosen, n, request, &left);
@@ -310,11 +220,11 @@ static int remove_chosen(const struct choice *choice, const struct hm_namespace_
 static int remove_owned(const char *cluster, bool is_users, const struct hm_namespace_request *request,
                         struct hm_error *error)
 {
-    const struct choice choice = {.cluster = cluster,
-                                  .whose = is_users ? OF_USER : OF_JOB,
-                                  .job_id = request->job_id,
-                                  .restart = request->restart,
-                                  .uid = request->uid};
+    const struct hm_choice choice = {.cluster = cluster,
+                                     .whose = is_users ? HM_CHOICE_OF_USER : HM_CHOICE_OF_JOB,
+                                     .job_id = request->job_id,
+                                     .restart = request->restart,
+                                     .uid = request->uid};
     return remove_chosen(&choice, request, error);
 }
 
@@ -346,12 +256,12 @@ int hm_namespace_reap(const struct hm_config *config, const struct hm_namespace_
     if (!living)
         return HM_NAMESPACE_REFUSED;
     char *notes = hm_overdue_read(config);
-    const struct choice choice = {.cluster = request->cluster,
-                                  .whose = OF_NOBODY,
-                                  .living = living,
-                                  .config = config,
-                                  .notes = notes,
-                                  .now_s = time(NULL)};
+    const struct hm_choice choice = {.cluster = request->cluster,
+                                     .whose = HM_CHOICE_OF_NOBODY,
+                                     .living = living,
+                                     .config = config,
+                                     .notes = notes,
+                                     .now_s = time(NULL)};
     int status = remove_chosen(&choice, request, error);
     free(notes);
     free(living);
