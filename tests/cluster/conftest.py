@@ -13,6 +13,7 @@ sys.path.insert(0, str(TESTS / "system"))
 import accounting  # noqa: E402
 import cluster  # noqa: E402
 import jsonschema  # noqa: E402
+import memmode  # noqa: E402
 import slurm  # noqa: E402
 
 pytest_plugins = ["failures"]
@@ -32,6 +33,7 @@ def schema():
 @pytest.fixture(autouse=True)
 def clean_nodes(schema):
     cluster.wait_idle()
+    memmode.wait_reported()
     before = slurm.record_sizes()
     yield
     slurm.run("scancel --user=alice; scancel --user=bob", check=False)  # what a failed test left

@@ -21,6 +21,12 @@ def features():
     return {name: node(name).get("ActiveFeatures") for name in cluster.NODES}
 
 
+def wait_reported():
+    """Waits until each node has told slurmctld its memory's mode. A node is idle some time before that, and a job that
+    asks for a mode, as all with --hybrid-mem do, is refused until then."""
+    slurm.wait_for(lambda: set(features().values()) <= {FLAT, CACHE}, "reports of all nodes", every=0.2)
+
+
 def check_machine(name, feature):
     """The node's memory is in this mode, and nothing is pending."""
     assert cluster.on(name, "testbed-machine show").split() == [LAYOUT[feature]] * 2

@@ -10,7 +10,7 @@ import accounting
 import cluster
 import slurm
 from cluster import NODES, Everywhere, boots
-from memmode import CACHE, FLAT, NOTE, check_machine, features, node, wait_state
+from memmode import CACHE, FLAT, NOTE, check_machine, features, node, wait_reported, wait_state
 from slurm import Occupied
 
 CACHE_BYTES = 512 << 20  # tests/testbed/hostside/machine.py
@@ -110,7 +110,7 @@ def short_boots():
         slurm.wait_for(lambda: features() == before, "reports of all nodes", every=0.2)
         yield
     slurm.run("scontrol reconfigure")
-    slurm.wait_for(lambda: all(features().values()), "reports of all nodes", every=0.2)
+    wait_reported()
 
 
 def lose_n2(job_id):
