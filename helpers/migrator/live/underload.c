@@ -16,6 +16,10 @@
 
 #define BY_COUNTERS "counters" /* of the node: the traffic of all that runs on it */
 #define BY_SAMPLES "samples"   /* an estimate, of the step alone */
+/* Intervals of the monitor after which counters that were not read again are not known any more: it has ended. */
+#define STILL_INTERVALS 2
+
+enum counted { NOT_COUNTED, STILL_COUNTED, COUNTED };
 
 void hm_live_begin_load(struct hm_live *live)
 {
@@ -87,23 +91,30 @@ static bool add_up(const struct hm_samples *samples, const struct hm_set *nodes,
     return is_known;
 }
 
-/* Reads the counters. Returns whether the traffic since the last look is known, in GB/s. */
-static bool read_counters(struct hm_live *live, double gbs[2])
+/*
+ * Reads the counters. COUNTED: the traffic since the last look is known, in GB/s. STILL_COUNTED: the monitor has not
+ * read them again since that look, which found the traffic; `passed_s` has passed since.
+ */
+static enum counted read_counters(struct hm_live *live, double passed_s, double gbs[2])
 {
     static struct hm_samples samples;
     struct hm_live_load *load = &live->load;
     const struct hm_set *nodes[2] = {&live->options->fast, &live->options->slow};
     double bytes[2];
     if (load->traffic < 0 || hm_samples_read_fd(load->traffic, &samples, NULL) != 0)
-        return false;
+        return NOT_COUNTED;
     uint64_t now = samples.metered.last_mono_ns, before = load->counted_ns;
     bool is_known = add_up(&samples, nodes[0], &bytes[0]) && add_up(&samples, nodes[1], &bytes[1]);
+    bool is_still = is_known && now == before && live->shown.progress->balance_phases > 0;
     load->counted_ns = is_known ? now : 0;
+    load->still_s = is_still ? load->still_s + passed_s : 0;
+    if (is_still)
+        return load->still_s * 1000 <= STILL_INTERVALS * (double)samples.interval_ms ? STILL_COUNTED : NOT_COUNTED;
     for (int tier = 0; tier < 2 && is_known; tier++) {
         gbs[tier] = now > before ? (bytes[tier] - load->counted[tier]) / (double)(now - before) : -1;
         load->counted[tier] = bytes[tier];
     }
-    return is_known && before > 0 && gbs[0] >= 0 && gbs[1] >= 0;
+    return is_known && before > 0 && gbs[0] >= 0 && gbs[1] >= 0 ? COUNTED : NOT_COUNTED;
 }
 
 /* Estimates the traffic of the step by the samples of the phase that ends. Returns what they lack, or NULL. */
@@ -120,12 +131,17 @@ static const char *estimate(const struct hm_live *live, double phase_s, double g
     return NULL;
 }
 
+static void tell(struct hm_live_load *load)
+{
+    hm_loadshare_tell(&load->seen, &load->curves, (double)hm_page_size() / HM_LINE_BYTES, &load->share);
+}
+
 static void note(struct hm_live *live, const double gbs[2], const char *source)
 {
     struct hm_progress *progress = live->shown.progress;
     double n = (double)progress->balance_phases;
     hm_loadshare_add(&live->load.seen, gbs[0], gbs[1]);
-    hm_loadshare_tell(&live->load.seen, &live->load.curves, (double)hm_page_size() / HM_LINE_BYTES, &live->load.share);
+    tell(&live->load);
     progress->balance_share = (progress->balance_share * n + live->load.share.fast) / (n + 1);
     progress->fast_traffic = (progress->fast_traffic * n + gbs[0] * 1e9) / (n + 1);
     progress->slow_traffic = (progress->slow_traffic * n + gbs[1] * 1e9) / (n + 1);
@@ -153,15 +169,20 @@ struct hm_heat_share *hm_live_look_at_load(struct hm_live *live, const struct hm
     double gbs[2], gain = mean_gain(live->options, extents, count);
     if (!load->has_curves)
         return NULL;
-    bool is_counted = read_counters(live, gbs);
-    const char *lack = is_counted ? NULL : estimate(live, phase_s, gbs);
+    enum counted counted = read_counters(live, phase_s, gbs);
+    const char *lack = counted == NOT_COUNTED ? estimate(live, phase_s, gbs) : NULL;
     if (lack) {
         load->share.fast = 1;
         if (live->shown.progress->balance_phases == 0)
             explain(live, lack);
         return NULL;
     }
-    note(live, gbs, is_counted ? BY_COUNTERS : BY_SAMPLES);
+    if (counted == STILL_COUNTED) {
+        tell(load); /* as before: only the share of this phase is not known */
+        load->share.now = -1;
+    } else {
+        note(live, gbs, counted == COUNTED ? BY_COUNTERS : BY_SAMPLES);
+    }
     if (load->share.fast >= 1 || !(gain > 0))
         return NULL;
     load->share.gain /= gain;
@@ -171,7 +192,7 @@ struct hm_heat_share *hm_live_look_at_load(struct hm_live *live, const struct hm
 bool hm_live_wants_balance(struct hm_live *live)
 {
     double gbs[2];
-    if (live->rest.is_resting && live->load.has_curves && read_counters(live, gbs))
+    if (live->rest.is_resting && live->load.has_curves && read_counters(live, 0, gbs) == COUNTED)
         note(live, gbs, BY_COUNTERS);
     return live->load.share.fast < 1;
 }

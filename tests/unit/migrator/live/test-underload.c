@@ -116,6 +116,37 @@ static void the_counters_tell_the_traffic(void **state)
     munmap(samples, sizeof(*samples));
 }
 
+/* A site's monitor may read the counters more seldom than phases end. */
+static void the_balance_stays_until_the_counters_are_read_again(void **state)
+{
+    const char *path = scratch_path("seldom.samples");
+    struct hm_samples *samples = make_file(path);
+    (void)state;
+    begin(path);
+    count(samples, 0, 0, 0);
+    assert_null(look(1));
+    assert_null(look(1)); /* nothing is known yet that could stay */
+    assert_int_equal(progress.balance_phases, 0);
+    count(samples, 10, 2300, 0);
+    struct hm_heat_share *share = look(1);
+    assert_non_null(share);
+    double fast = share->fast, gain = share->gain;
+    for (int i = 0; i < 2; i++) { /* two intervals of the monitor's, of 1 s */
+        assert_ptr_equal(look(1), share);
+        assert_float_equal(share->fast, fast, 0);
+        assert_float_equal(share->gain, gain, 0);
+        assert_true(share->now < 0);
+        assert_int_equal(progress.balance_phases, 1);
+    }
+    assert_null(look(1)); /* the monitor has ended */
+    assert_false(hm_live_wants_balance(&live));
+    count(samples, 20, 4600, 0);
+    assert_non_null(look(1));
+    assert_ptr_equal(look(1), share);
+    hm_live_close_load(&live);
+    munmap(samples, sizeof(*samples));
+}
+
 /* All of the step is in the fast tier, so that its migrator rests; there is too much traffic for that. */
 static void a_rest_ends_where_the_bandwidth_is_used_up(void **state)
 {
@@ -180,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_counters_tell_the_traffic),
+        cmocka_unit_test(the_balance_stays_until_the_counters_are_read_again),
         cmocka_unit_test(a_rest_ends_where_the_bandwidth_is_used_up),
         cmocka_unit_test(samples_estimate_the_traffic_where_they_count_memory),
         cmocka_unit_test(without_curves_there_is_a_reason),
