@@ -25,10 +25,10 @@ void hm_live_update_figures(struct hm_live *live)
         is_known ? live->intake.retired.kernel_cpu_s + (state->kernel_cpu_s > 0 ? state->kernel_cpu_s : 0) : -1;
     if (live->rest.is_resting && strcmp(progress->source, HM_PROGRESS_NO_SOURCE) == 0)
         progress->kernel_cpu_s = 0;
-    if (live->window.is_used && is_known) {
+    if (live->window.softdirty && is_known) {
         /*
-         * The first write to a page whose mark was cleared is a page fault of the job. Clearing and reading the marks
-         * is in this process's own CPU time.
+         * The first write to a page whose mark was cleared is a page fault of the job: in the windows of this source
+         * and of those before it. Clearing and reading the marks is in this process's own CPU time.
          */
         const struct hm_softdirty_state *dirty = hm_softdirty_state(live->window.softdirty);
         double faults = (double)dirty->dirty_pages * dirty->fault_us * 1e-6;

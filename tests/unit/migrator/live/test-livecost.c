@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "migrator/live/live.h"
+#include "migrator/softdirty/parts.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
@@ -79,9 +80,35 @@ static void the_cpu_time_of_a_step_has_one_measure(void **state)
     close(live.account.cgroup.dir);
 }
 
+/* The faults of a source's windows were the job's, whether its migrator rests afterwards or has another source. */
+static void the_cost_of_a_source_that_was_closed_stays(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    static struct hm_softdirty softdirty;
+    static struct hm_progress progress;
+    struct hm_source damon = {.state = {.kernel_cpu_s = 2}}, perf = {.state = {.kernel_cpu_s = -1}};
+    softdirty.state = (struct hm_softdirty_state){.dirty_pages = 3000000, .fault_us = 1};
+    live.shown.progress = &progress;
+    live.window.softdirty = &softdirty;
+    live.window.is_used = true;
+    live.intake.source = &damon;
+    hm_live_update_figures(&live);
+    assert_float_equal(progress.kernel_cpu_s, 5, 1e-9);
+    live.window.is_used = false;
+    live.intake.retired.kernel_cpu_s = 2;
+    live.intake.source = NULL;
+    hm_live_update_figures(&live);
+    assert_float_equal(progress.kernel_cpu_s, 5, 1e-9);
+    live.intake.source = &perf;
+    hm_live_update_figures(&live);
+    assert_float_equal(progress.kernel_cpu_s, 5, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_decision_waits_for_samples_and_all_but_the_first_for_savings),
-                                       cmocka_unit_test(the_cpu_time_of_a_step_has_one_measure)};
+                                       cmocka_unit_test(the_cpu_time_of_a_step_has_one_measure),
+                                       cmocka_unit_test(the_cost_of_a_source_that_was_closed_stays)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
