@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/amount.h"
 #include "live.h"
 
 #define WINDOW_SHARE 0.25  /* share of the unspent budget (purse.h) for looking up what was written */
@@ -27,6 +28,17 @@ static uint64_t window_ns(const struct hm_live *live)
     return milliseconds * UINT64_C(1000000);
 }
 
+/*
+ * Is it too late to begin a window that was to last from `begin` to `end`? What it sees replaces what was known before,
+ * and it would see too little: the moves of the last phase may have taken as long as this phase. Where the phase waits
+ * for the end of a round of looks, a short window sees enough.
+ */
+static bool is_late(const struct hm_live *live, uint64_t now, uint64_t begin, uint64_t end)
+{
+    bool waits = !is_long(live) && live->intake.source && !hm_live_has_looked(live);
+    return !waits && now > begin && now - begin > hm_less(end, begin) / 2;
+}
+
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
 {
     uint64_t end = hm_pace_due(&live->account.pace, live->phase_start_ns);
@@ -37,13 +49,10 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
         return UINT64_MAX;
     /* If phases count samples, this phase ends at about this time, at the present rate of samples. */
     if (live->account.pace.phase_samples > 0 && samples > 0)
-        end = live->phase_start_ns + (uint64_t)((double)(now - live->phase_start_ns) *
-                                                (double)live->account.pace.phase_samples / (double)samples);
-    /*
-     * What a window sees replaces what was known before. A long window that begins late in the phase would see too
-     * little, so none begins then.
-     */
-    if (end == UINT64_MAX || end < window || (is_long(live) && now > end - window / 2))
+        end = live->phase_start_ns +
+              (uint64_t)((double)(now - live->phase_start_ns) * (double)live->account.pace.phase_samples *
+                         (1 + live->account.pace.longer) / (double)samples);
+    if (end == UINT64_MAX || end < window || is_late(live, now, hm_most(live->phase_start_ns, end - window), end))
         return UINT64_MAX;
     return end - window;
 }
