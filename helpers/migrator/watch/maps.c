@@ -33,7 +33,7 @@ static const char *take_number(const char *at, int base, char stop, uint64_t *va
 }
 
 /*
- * Is this the name of a mapping whose pages may be moved? "" is anonymous memory or a program's zeroed data;
+ * Is this the name of private memory whose pages may be moved? "" is anonymous memory or a program's zeroed data;
  * "[anon:...]" was named by the program.
  */
 static bool is_own_name(const char *name)
@@ -76,7 +76,7 @@ int hm_maps_parse_line(const char *line, struct hm_mapping *mapping)
         return 0;
     if (inode == 0 && !mapping->is_shared && is_own_name(name))
         mapping->kind = HM_MEMORY_PRIVATE;
-    else if (mapping->inode > 0 && name[0] == '/')
+    else if (mapping->inode > 0 && (name[0] == '/' || strncmp(name, "[anon_shmem:", 12) == 0))
         mapping->kind = HM_MEMORY_FILE;
     return 0;
 }

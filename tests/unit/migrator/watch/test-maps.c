@@ -70,6 +70,7 @@ static void test_lines(void **state)
         {"1000-2000 rw-s 00000000 00:01 1024                       /dev/zero (deleted)\n", HM_MEMORY_FILE, {1, 1}},
         {"1000-2000 rw-s 00000000 00:01 0                          /SYSV00000000 (deleted)\n", HM_MEMORY_FILE, {1, 1}},
         {"1000-2000 rw-p 00000000 00:0f 21                         /anon_hugepage (deleted)\n", HM_MEMORY_FILE, {1, 1}},
+        {"1000-2000 rw-s 00000000 00:01 1025                       [anon_shmem:halo]\n", HM_MEMORY_FILE, {1, 1}},
         {"1000-2000 rw-p 0001c000 fe:01 1234                       /usr/lib/libc.so.6\n", HM_MEMORY_FILE, {1, 1}},
         {"1000-2000 ---p 00000000 00:00 0 \n", HM_MEMORY_OTHER, {1, 1}},
         {"1000-2000 ---p 00000000 fe:01 1234 /usr/lib/libc.so.6\n", HM_MEMORY_OTHER, {1, 1}},
