@@ -69,9 +69,9 @@ static bool may_see(int fd)
 static void take(struct hm_viewserver *server)
 {
     int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    server->is_shut = fd < 0 || !may_see(fd);
     if (fd < 0)
         return;
-    server->is_shut = !may_see(fd);
     for (int i = 0; i < HM_VIEWSERVER_CLIENTS && !server->is_shut; i++) {
         if (server->client[i] < 0) {
             server->client[i] = fd;

@@ -16,8 +16,9 @@
 struct hm_viewserver {
     int listener;
     int client[HM_VIEWSERVER_CLIENTS];
-    /* A stranger has connected, so nobody else is accepted until the owner of this struct clears the flag: otherwise
-     * anybody on the node could keep the migrator at work. */
+    /* A stranger has connected, or a client could not be accepted, for want of a descriptor: nobody else is accepted
+     * until the owner of this struct clears the flag. Otherwise anybody on the node could keep the migrator at work, or
+     * a client that waits would. */
     bool is_shut;
 };
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -65,8 +66,34 @@ static void test_strangers_do_not_keep_it_at_work(void **state)
     hm_viewserver_close(&server);
 }
 
+/* Without a descriptor for it, a client would stay where poll(2) sees it. */
+static void test_a_client_that_cannot_be_accepted_does_not_either(void **state)
+{
+    struct hm_error error;
+    struct pollfd fds[HM_VIEWSERVER_FDS];
+    struct rlimit before;
+    (void)state;
+    server.is_shut = false;
+    assert_int_equal(hm_viewserver_open(&server, 7, 0, &error), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = dup(0);
+    close(next);
+    const struct rlimit tight = {(rlim_t)next + 1, before.rlim_max}; /* the client's end alone */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    int own = come(geteuid());
+    hm_viewserver_watch(&server, fds);
+    assert_int_equal(poll(fds, HM_VIEWSERVER_FDS, 0), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    server.is_shut = false;
+    int late = come(geteuid());
+    assert_true(server.client[0] >= 0 && !server.is_shut);
+    close(own), close(late);
+    hm_viewserver_close(&server);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strangers_do_not_keep_it_at_work)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strangers_do_not_keep_it_at_work),
+                                       cmocka_unit_test(test_a_client_that_cannot_be_accepted_does_not_either)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
