@@ -176,6 +176,12 @@ static int compare_index(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+static void sort_found(struct found *found)
+{
+    if (found->n > 1)
+        qsort(found->pid, found->n, sizeof(pid_t), compare_pids);
+}
+
 static bool is_found(const struct found *found, pid_t pid)
 {
     return found->n > 0 && bsearch(&pid, found->pid, found->n, sizeof(pid), compare_pids);
@@ -191,6 +197,14 @@ static void index_living(struct hm_ranks *ranks)
         qsort(ranks->by_pid, ranks->n_living, sizeof(*ranks->by_pid), compare_index);
 }
 
+/* Strikes a process off the fixed list: another one may get its number. */
+static void strike(struct hm_ranks *ranks, pid_t pid)
+{
+    for (uint32_t i = 0; i < ranks->n_list; i++)
+        if (ranks->list[i] == pid)
+            ranks->list[i] = 0;
+}
+
 /* Frees the slots that were marked gone at the last update, and marks the processes that are gone now. */
 static void drop_gone(struct hm_ranks *ranks, const struct found *found)
 {
@@ -203,7 +217,9 @@ static void drop_gone(struct hm_ranks *ranks, const struct found *found)
             close(rank->pidfd);
             *rank = (struct hm_rank){.pidfd = -1};
         } else {
-            rank->is_gone = !is_alive(rank->pidfd) || !is_found(found, rank->pid);
+            rank->is_gone = !is_alive(rank->pidfd) || (ranks->cgroup[0] && !is_found(found, rank->pid));
+            if (rank->is_gone)
+                strike(ranks, rank->pid);
         }
     }
     while (ranks->n > 0 && ranks->rank[ranks->n - 1].pid == 0)
@@ -225,12 +241,12 @@ int hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error)
     pid_t self = getpid();
     if (ranks->cgroup[0] && collect(AT_FDCWD, ranks->cgroup, DEPTH, &found) != 0)
         return hm_fail_errno(error, "cannot look into the cgroup %s", ranks->cgroup);
-    for (uint32_t i = 0; i < ranks->n_list; i++)
-        if (add_found(&found, ranks->list[i]) != 0)
-            break;
-    if (found.n > 1)
-        qsort(found.pid, found.n, sizeof(pid_t), compare_pids);
+    sort_found(&found);
     drop_gone(ranks, &found);
+    for (uint32_t i = 0; i < ranks->n_list; i++)
+        if (ranks->list[i] > 0 && add_found(&found, ranks->list[i]) != 0)
+            break;
+    sort_found(&found);
     index_living(ranks);
     ranks->n_lacking = 0;
     uint32_t known = ranks->n_living;

@@ -43,7 +43,7 @@ struct hm_ranks {
     struct hm_rank_index *by_pid;
     uint64_t n_lacking; /* processes that the last update found, and had no slot or no descriptor for */
     pid_t aside;        /* a process that is not taken, such as one that works for a source; 0: none */
-    pid_t *list;        /* the fixed list, of `n_list` processes */
+    pid_t *list;        /* the fixed list, of `n_list` processes; 0 in place of those that are gone */
     uint32_t n_list;
 };
 
@@ -52,7 +52,8 @@ struct hm_ranks {
  * calling process. It is empty until hm_ranks_update(). Returns 0, or -1 (EINVAL, ENOMEM). hm_ranks_free frees it.
  */
 int hm_ranks_init(struct hm_ranks *ranks, const char *cgroup, uid_t uid, struct hm_error *error);
-/* The same for a fixed list of processes, which is copied. */
+/* The same for a fixed list of processes, which is copied. One that is gone does not come back: another one may get its
+ * number. */
 int hm_ranks_init_list(struct hm_ranks *ranks, const pid_t *pids, uint32_t count, uid_t uid, struct hm_error *error);
 void hm_ranks_free(struct hm_ranks *ranks);
 /*

@@ -158,12 +158,14 @@ static void test_come_and_go(void **state)
     assert_false(ranks.rank[first].is_new);
     end_child(pid[0]);
     assert_false(hm_ranks_is_ours(&ranks, (uint32_t)first));
+    n_opened = 0;
     assert_int_equal(hm_ranks_update(&ranks, NULL), 1 + others);
     assert_true(ranks.rank[first].is_gone);
     assert_int_equal(hm_ranks_space(&ranks, pid[0]), -1);
     assert_int_equal(hm_ranks_space(&ranks, pid[1]), second); /* the other processes keep their spaces */
     assert_int_equal(hm_ranks_update(&ranks, NULL), 1 + others);
     assert_false((uint32_t)first < ranks.n && ranks.rank[first].pid != 0);
+    assert_int_equal(n_opened, others ? 0 : 2); /* whoever gets the number next is another process */
     assert_true(hm_ranks_is_ours(&ranks, (uint32_t)second));
     ranks.uid++;
     assert_false(hm_ranks_is_ours(&ranks, (uint32_t)second));
