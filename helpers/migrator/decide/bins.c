@@ -114,7 +114,10 @@ static void observe(struct hm_decider *decider, const struct hm_observation *obs
     }
 }
 
-/* Cuts the sampled pages into bins of `size` pages. Returns the number of bins. They are made only if `is_final`. */
+/*
+ * Cuts the sampled pages into bins of `size` pages. Returns the number of bins. They are made only if `is_final`: then
+ * no more than there is room for, and the pages of the last processes are left out.
+ */
 static size_t cut_by(struct hm_bins *bins, size_t size, bool is_final)
 {
     struct hm_decider *base = &bins->base;
@@ -123,6 +126,8 @@ static size_t cut_by(struct hm_bins *bins, size_t size, bool is_final)
         uint64_t page = bins->sampled[i].page;
         bool is_new_space = i == 0 || HM_PAGE_SPACE(page) != HM_PAGE_SPACE(bins->sampled[i - 1].page);
         if (is_new_space || inside == size) {
+            if (is_final && n == base->options.max_extents)
+                break;
             if (is_final) /* a process's first bin begins at its page 0 */
                 base->extent[n].first = is_new_space ? HM_PAGE(HM_PAGE_SPACE(page), UINT64_C(0)) : page;
             inside = 0;
@@ -149,8 +154,6 @@ static void cut(struct hm_bins *bins)
      */
     while (size < bins->n_sampled && cut_by(bins, size, false) > most)
         size *= 2;
-    while (cut_by(bins, size, false) > most)
-        bins->n_sampled--;
     base->n_extents = cut_by(bins, size, true);
     for (size_t i = 0; i < base->n_extents; i++) {
         uint64_t first = base->extent[i].first;

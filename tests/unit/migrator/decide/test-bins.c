@@ -7,11 +7,12 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "drivenmodel.h"
 
-static struct hm_decider *new_bins(void)
+static struct hm_decider *new_bins(unsigned most)
 {
-    const struct hm_decider_options options = {.algorithm = "bins", .period = 1, TWO_TIERS, .max_extents = 16};
+    const struct hm_decider_options options = {.algorithm = "bins", .period = 1, TWO_TIERS, .max_extents = most};
     struct hm_error error = {""};
     struct hm_decider *decider = hm_decider_new(&options, &error);
     assert_non_null(decider);
@@ -31,7 +32,7 @@ static void test_borders(void **state)
 {
     size_t n;
     (void)state;
-    struct hm_decider *decider = new_bins();
+    struct hm_decider *decider = new_bins(16);
     for (uint64_t i = 0; i < 32; i++)
         see(decider, HM_PAGE(0, 1000 + 10 * i), 1, 0);
     hm_decider_end_phase(decider);
@@ -58,7 +59,7 @@ static void test_exchange(void **state)
 {
     size_t n, n_moves;
     (void)state;
-    struct hm_decider *decider = new_bins();
+    struct hm_decider *decider = new_bins(16);
     for (uint64_t i = 0; i < 16; i++)
         see(decider, HM_PAGE(0, 1000 + 10 * i), i == 9 ? 100000 : 1000 * (float)(16 - i), 0);
     hm_decider_end_phase(decider);
@@ -86,11 +87,41 @@ static void test_exchange(void **state)
     hm_decider_free(decider);
 }
 
+/* CPU time, in ns. */
+static uint64_t spent(void)
+{
+    return hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* With more processes than bins, the last ones are left out. To find out which takes no longer than the rest. */
+static void test_more_processes_than_bins(void **state)
+{
+    enum { BINS = 1000, PROCESSES = 4000, PAGES = 15 };
+    size_t n;
+    (void)state;
+    struct hm_decider *decider = new_bins(BINS);
+    uint64_t begun = spent();
+    for (uint32_t space = 0; space < PROCESSES; space++)
+        for (uint64_t i = 0; i < PAGES; i++)
+            see(decider, HM_PAGE(space, 10 * i), 1, 0);
+    uint64_t seen = spent();
+    hm_decider_end_phase(decider);
+    assert_true(spent() - seen < 200 * (seen - begun)); /* some ten times as long; thousands, page by page */
+    const struct hm_extent *extent = hm_decider_extents(decider, &n);
+    assert_int_equal(n, BINS);
+    for (uint32_t space = 0; space < BINS; space++) {
+        assert_int_equal(extent[space].first, HM_PAGE(space, UINT64_C(0)));
+        assert_true(extent[space].reads == PAGES);
+    }
+    hm_decider_free(decider);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_borders),
         cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_more_processes_than_bins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
