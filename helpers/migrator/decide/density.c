@@ -235,14 +235,14 @@ void hm_density_estimate(struct hm_density *density, hm_density_take *take, void
     while (root.size < density->length)
         root.size *= 2;
     double tree_ratio;
-    for (descent.least = LEAST_TO_SPLIT;; descent.least *= 2) {
+    for (descent.least = fmax(density->least, LEAST_TO_SPLIT);; descent.least *= 2) {
         descent.n_weighed = 0;
         tree_ratio = weigh(&descent, &root);
         if (descent.n_weighed < density->n_nodes)
             break;
     }
     struct hm_apart apart = {.log_ratio = -INFINITY};
-    if (density->cells->n <= density->most_apart)
+    if (density->cells->n <= density->most_apart && density->least <= LEAST_TO_SPLIT)
         apart = hm_apart_weigh(density, descent.dispersion);
     if (apart.log_ratio > tree_ratio)
         hm_apart_estimate(density, &apart, take, data);

@@ -34,6 +34,8 @@ struct hm_density {
     float *differs;    /* by node of the tree: the probability that its halves differ, 0..1; room for n_nodes */
     size_t most_apart; /* with more cells than this, none is estimated by itself */
     uint64_t hole;     /* pages: a longer run of pages without samples is a hole */
+    double least;      /* fewest samples in a node that is split, if more than are needed to tell its halves apart; then
+                          no cell is estimated by itself */
     size_t n_nodes, n_stretches;
     uint64_t length; /* of the line, in pages */
 };

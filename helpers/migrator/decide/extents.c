@@ -13,13 +13,10 @@
 #include "extentsparts.h"
 #include "misses.h"
 
-#define CELLS 32768              /* most cells */
-#define HOLE (UINT64_C(2) << 20) /* bytes: a longer run of pages without samples is a hole */
-#define NODES (4 * CELLS)        /* most nodes of the estimate: those of the cells, and those above them */
-#define PENDING 16384            /* most observations that wait to be sorted into cells */
+#define CELLS 32768       /* most cells */
+#define NODES (4 * CELLS) /* most nodes of the estimate: those of the cells, and those above them */
+#define PENDING 16384     /* most observations that wait to be sorted into cells */
 #define DECAY 0.6 /* weight that old samples keep at each phase: the last three phases have three quarters of all */
-#define FINEST_CLASSES 4.0    /* classes of heat for each doubling, to begin with: a new one every factor 2^(1/4) */
-#define COARSEST_CLASSES 0.01 /* their number is halved while there are too many extents, down to about this */
 
 static struct hm_extents *extents_of(struct hm_decider *decider)
 {
@@ -111,9 +108,8 @@ static struct hm_decider *create(const struct hm_decider_options *options)
     extents->cells.write_weight = options->counts_memory ? write_gain : sqrt(read_gain * write_gain);
     extents->density.cells = &extents->cells;
     extents->density.n_nodes = NODES;
-    extents->density.hole = HOLE / options->page_bytes;
     extents->density.most_apart = options->has_blocks ? CELLS / 2 : 0;
-    extents->classes = FINEST_CLASSES;
+    hm_extents_begin_fine(extents);
     if (allocate(extents))
         return &extents->base;
     destroy(&extents->base);
@@ -162,6 +158,8 @@ static struct hm_extent *new_extent(struct hm_extents *extents, uint64_t first, 
 static void fill_hole(struct hm_extents *extents, uint64_t end)
 {
     const uint64_t space = UINT64_C(1) << HM_PAGE_BITS;
+    if (extents->skips_holes)
+        extents->reached = end;
     if (extents->reached / space != end / space && extents->reached % space != 0) {
         uint64_t border = (extents->reached / space + 1) * space;
         new_extent(extents, extents->reached, border - extents->reached);
@@ -183,8 +181,11 @@ static void add_span(void *data, const struct hm_span *span)
     struct hm_extents *extents = data;
     struct hm_decider *base = &extents->base;
     fill_hole(extents, span->first);
+    if (extents->is_full) /* the heat of what follows is none of the last extent's */
+        return;
     struct hm_extent *last = base->n_extents > 0 ? &base->extent[base->n_extents - 1] : NULL;
-    if (!last || HM_PAGE_SPACE(last->first) != HM_PAGE_SPACE(span->first) ||
+    if (!last || last->first + last->n_pages != span->first ||
+        HM_PAGE_SPACE(last->first) != HM_PAGE_SPACE(span->first) ||
         class_of(extents, last->priority) != class_of(extents, span->heat))
         last = new_extent(extents, span->first, 0);
     if (!last)
@@ -200,22 +201,18 @@ static void add_span(void *data, const struct hm_span *span)
     extents->reached = span->first + span->n_pages;
 }
 
-/* Makes the extents. If there are too many, makes them again with coarser classes of heat; the next phase may do with
- * finer ones. */
+/* Makes the extents; if there are too many, again and more coarsely. */
 static void estimate(struct hm_extents *extents)
 {
-    if (extents->base.n_extents < extents->base.options.max_extents / 4)
-        extents->classes = fmin(2 * extents->classes, FINEST_CLASSES);
+    hm_extents_refine(extents);
     do {
-        if (extents->is_full)
-            extents->classes /= 2;
         extents->base.n_extents = 0;
         extents->is_full = false;
         extents->reached = 0;
         hm_density_estimate(&extents->density, add_span, extents);
         if (extents->reached > 0)
             fill_hole(extents, HM_PAGE(HM_PAGE_SPACE(extents->reached - 1) + 1, 0));
-    } while (extents->is_full && extents->classes > COARSEST_CLASSES);
+    } while (extents->is_full && hm_extents_coarsen(extents));
 }
 
 double hm_extents_heat(const struct hm_extents *extents, const struct hm_extent *extent)

@@ -28,7 +28,8 @@ struct hm_extents {
     double classes;   /* classes of heat for each doubling of it; neighbours in the same class are one extent */
     uint64_t reached; /* end of the last extent so far */
     bool is_tried;    /* the pairs' order and the trial of this phase are made */
-    bool is_full;     /* there were more extents than room: the classes are too fine */
+    bool is_full;     /* there were more extents than room: the estimate is too fine */
+    bool skips_holes; /* holes are no extents, as there are too many: their memory is in none */
     unsigned n_pairs;
     struct hm_extents_pair pair[HM_EXTENTS_PAIRS]; /* by the faster tier, then the slower one */
     /* Pages to move by extent, from each tier to each; and those of them that keep a tier to its cap. */
@@ -52,6 +53,12 @@ static inline uint64_t *hm_extents_flow(const struct hm_extents *extents, uint64
     return &flow[i * hm_extents_flows(extents) + from * others + (to > from ? to - 1 : to)];
 }
 
+/* Sets how finely the estimate tells heat apart, to begin with. */
+void hm_extents_begin_fine(struct hm_extents *extents);
+/* Before an estimate: where the last phase had few extents, this one may have more. */
+void hm_extents_refine(struct hm_extents *extents);
+/* There were too many extents: the next estimate has fewer. Returns false if it cannot be coarser. */
+bool hm_extents_coarsen(struct hm_extents *extents);
 /* The expected weighted samples of an extent, per page and phase. */
 double hm_extents_heat(const struct hm_extents *extents, const struct hm_extent *extent);
 /*
