@@ -6,6 +6,11 @@
 
 #include "base/search.h"
 
+#define FAR                                                                                                            \
+    8.0 /* cells that are more than so many times their size apart are not joined, if there is room for them           \
+         */
+#define FURTHEST 0x1p60
+#define USUAL 4
 /* A cell with less evidence is removed. One counted sample has so little after some six phases. */
 #define LEAST_EVIDENCE 0.05
 
@@ -76,28 +81,42 @@ static void observe(struct hm_cell *cell, const struct hm_observation *observati
     cell->new_excess += (float)((double)(observation->reads + observation->writes) * share * observation->excess);
 }
 
+/* Joins neighbours of an array of cells, as long as they tell no more than `limit` samples together, and are no further
+ * apart than `far` times their size. Returns the new number. */
+static size_t join_neighbours(struct hm_cell *cell, size_t n, double limit, double far)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct hm_cell *last = kept > 0 ? &cell[kept - 1] : NULL;
+        if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell[i].first) &&
+            fmax(evidence_of(last), evidence_of(&cell[i])) <= limit && evidence_together(last, &cell[i]) <= limit &&
+            (double)(cell[i].first - hm_cell_end(last)) <= far * (double)(last->n_pages + cell[i].n_pages)) {
+            join(last, &cell[i]);
+        } else {
+            cell[kept++] = cell[i];
+        }
+    }
+    return kept;
+}
+
 /*
- * Reduces the n cells of the array to at most `most`, by joining neighbours with little evidence, the least first.
- * Returns the new number.
+ * Reduces the n cells of the array to at most `most`, by joining neighbours with little evidence, the least first, that
+ * are no more than FAR apart. If that is not enough before cells tell as much as USUAL ones, samples lie far apart:
+ * then cells that are further apart are joined, too, the nearest first. Returns the new number.
  */
 static size_t coarsen(struct hm_cell *cell, size_t n, size_t most)
 {
-    for (double limit = 1; n > most; limit *= 2) {
-        size_t kept = 0;
-        for (size_t i = 0; i < n; i++) {
-            struct hm_cell *last = kept > 0 ? &cell[kept - 1] : NULL;
-            if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell[i].first) &&
-                fmax(evidence_of(last), evidence_of(&cell[i])) <= limit && evidence_together(last, &cell[i]) <= limit &&
-                cell[i].first - hm_cell_end(last) <= 8 * (last->n_pages + cell[i].n_pages)) {
-                join(last, &cell[i]);
-            } else {
-                cell[kept++] = cell[i];
-            }
-        }
-        /* The rest is too far apart to be joined: the last cells are lost. */
-        n = limit > 1e30 && kept > most ? most : kept;
+    double all = 0, far = FAR, limit = 1;
+    for (size_t i = 0; i < n; i++)
+        all += evidence_of(&cell[i]);
+    while (n > most && (far < FURTHEST || limit <= 2 * all)) {
+        n = join_neighbours(cell, n, limit, far);
+        double usual = USUAL * all / (double)n;
+        bool is_usual = 2 * limit > usual && far < FURTHEST;
+        limit = is_usual ? usual : 2 * limit;
+        far *= is_usual ? 2 : 1;
     }
-    return n;
+    return n < most ? n : most; /* with more processes than that, the last cells are lost */
 }
 
 /* a pass through cells and observations, both sorted by page */

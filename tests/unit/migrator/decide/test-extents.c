@@ -365,10 +365,9 @@ static double reads_in(const struct hm_extent *extent, size_t n, uint64_t first,
 static void test_there_is_room_for_all_that_was_seen(void **state)
 {
     static const struct sparse rows[] = {
-        {"no room for the holes between the samples", 64, 300, 1024, 8},
-        {"the same in one process", 1, 20000, 1024, 8},
-        {"no room for a border at each page", 1, 8000, 300, 40},
-        {"many processes", 4000, 5, 1024, 2},
+        {"no room for the holes between the samples", 64, 300, 1024, 8}, {"the same in one process", 1, 20000, 1024, 8},
+        {"no room for a border at each page", 1, 8000, 300, 40},         {"many processes", 4000, 5, 1024, 2},
+        {"no room for a cell for each page", 64, 1000, 4096, 8},
     };
     (void)state;
     const struct hm_decider_options options = {.algorithm = "regions",
