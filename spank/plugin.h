@@ -16,6 +16,10 @@
 
 #include "core/config/config.h"
 
+/* The environment variable in which Slurm keeps the option of a job for the sruns of its script, and which srun, sbatch
+ * and salloc read. */
+#define HM_OPTION_VARIABLE "SLURM_SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
+
 /* option.c and configpath.c: the option and the plugstack line, the same in all contexts */
 
 /* Read the arguments of the plugstack line. Called first in slurm_spank_init, and in the hooks of the prolog and the

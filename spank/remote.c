@@ -40,9 +40,7 @@ void hm_remote_take_option(const char *text)
 static bool is_inherited(spank_t spank)
 {
     char text[HM_REQUEST_TEXT + 1];
-    return has_option &&
-           spank_getenv(spank, "SLURM_SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem", text, sizeof(text)) ==
-               ESPANK_SUCCESS &&
+    return has_option && spank_getenv(spank, HM_OPTION_VARIABLE, text, sizeof(text)) == ESPANK_SUCCESS &&
            strcmp(text, option_text) == 0;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In srun, sbatch and salloc, as the user: refuses an option that is wrong in form, or not allowed for the user, before
- * there is a job. Where the configuration is wrong, every option is refused. */
+ * there is a job. Where the configuration is wrong, every option is refused but that of a job that runs. */
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/config/lookup.h"
@@ -19,14 +21,24 @@ static int judge_user(const struct hm_config *config, const struct hm_request *r
     return result;
 }
 
+/*
+ * Does an srun in a job pass on the option of the job? The job was let run with it, so the rules of today are not for
+ * it, nor is a mistake that the configuration has since. Users can set the variable: the node knows what the job has.
+ */
+static bool is_of_job(const char *text)
+{
+    const char *option = getenv(HM_OPTION_VARIABLE);
+    return spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID") && option && strcmp(option, text) == 0;
+}
+
 int hm_submit_judge(const char *text)
 {
     static struct hm_config config;
     struct hm_request request;
     struct hm_error error = {0};
     if (hm_request_parse(text, &request, &error) == 0 &&
-        hm_config_read(hm_option_config_path(), false, &config, &error) == 0 &&
-        (!config.enabled || judge_user(&config, &request, &error) == 0))
+        (is_of_job(text) || (hm_config_read(hm_option_config_path(), false, &config, &error) == 0 &&
+                             (!config.enabled || judge_user(&config, &request, &error) == 0))))
         return 0;
     slurm_error("hybridmem: %s", error.text);
     return -1;

@@ -254,6 +254,43 @@ static void what_a_user_may_not_have_is_refused_at_once(void **state)
     }
 }
 
+/* The rules may change, and the configuration be wrong, while a job runs: an srun in it passes on the job's option. */
+static void the_option_of_a_job_that_runs_is_not_judged_again(void **state)
+{
+    (void)state;
+    static const struct {
+        spank_context_t context;
+        const char *job, *option, *text; /* option: what the environment passes on */
+        bool is_taken;
+    } rows[] = {
+        {S_CTX_LOCAL, "7", "spill", "spill", true},
+        {S_CTX_LOCAL, "7", "spill", "slow", false},      /* of this srun alone */
+        {S_CTX_LOCAL, "7", NULL, "spill", false},        /* the same */
+        {S_CTX_LOCAL, NULL, "spill", "spill", false},    /* a new job, whose mode the modulefile has set */
+        {S_CTX_ALLOCATOR, "7", "spill", "spill", false}, /* the job's script submits a new one */
+        {S_CTX_LOCAL, "7", "spil", "spil", false},
+    };
+    static const char *const wrong[] = {"user \"bob\" { modes = { \"fast\" } }\n", "record = some\n"};
+    char word[256];
+    int n = snprintf(word, sizeof(word), "config=%s", scratch_path("hybridmem.conf"));
+    assert_true(n < (int)sizeof(word));
+    for (size_t i = 0; i < N_ROWS(rows) * N_ROWS(wrong); i++) {
+        size_t row = i / N_ROWS(wrong);
+        scratch_write(word + strlen("config="), wrong[i % N_ROWS(wrong)]);
+        context = rows[row].context;
+        assert_string_equal(load_with(word), "");
+        if (rows[row].job)
+            setenv("SLURM_JOB_ID", rows[row].job, 1);
+        if (rows[row].option)
+            setenv(HM_OPTION_VARIABLE, rows[row].option, 1);
+        bool is_taken = given(0, rows[row].text, 0) == 0;
+        unsetenv("SLURM_JOB_ID");
+        unsetenv(HM_OPTION_VARIABLE);
+        if (is_taken != rows[row].is_taken)
+            fail_msg("row %zu: \"%s\"", row, said);
+    }
+}
+
 #define KEPT "PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C"
 
 /* hybridmem-job gets what slurmd knows of the job by its command line, and of slurmd's environment only SLURM_CONF. */
@@ -321,6 +358,7 @@ int main(void)
         cmocka_unit_test(the_built_in_path_need_not_be_there),
         cmocka_unit_test(what_slurm_has_said_is_forgotten_when_slurmd_starts),
         cmocka_unit_test(what_a_user_may_not_have_is_refused_at_once),
+        cmocka_unit_test(the_option_of_a_job_that_runs_is_not_judged_again),
         cmocka_unit_test(the_hooks_hand_on_what_slurmd_knows),
         cmocka_unit_test(a_process_that_is_left_behind_holds_no_hook),
     };
