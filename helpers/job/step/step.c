@@ -189,7 +189,18 @@ static bool is_leaders(const struct hm_preparation *p)
             hm_request_wants(&inherited, HM_WANTS_NAMESPACES));
 }
 
-/* Finds the request that applies to this step, and whether it is allowed. */
+/* Has the prolog let the job run with what this step asks for? */
+static bool was_let_run(const struct hm_preparation *p)
+{
+    const struct hm_job *job = p->job;
+    bool is_own = p->option && (job->request_is_default || strcmp(p->option, job->request) != 0);
+    return job->is_entered && !job->refusal[0] && !is_own;
+}
+
+/*
+ * Finds the request that applies to this step, and whether it is allowed. Where the configuration has become wrong
+ * since the job began, the step counts as one that has not asked: it runs without its mode.
+ */
 static void decide(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
@@ -198,7 +209,7 @@ static void decide(struct hm_preparation *p)
     const char *text = p->option ? p->option : p->job->request;
     if (p->facts->step_id == HM_STEP_EXTERN || (!p->option && !text[0]))
         return;
-    step->is_asked = p->option || !p->job->request_is_default;
+    step->is_asked = (p->option || !p->job->request_is_default) && (!p->config_error.text[0] || !was_let_run(p));
     if (hm_request_parse(text, &step->request, &error) != 0)
         hm_step_refuse(step, error.text);
     else if (!hm_request_wants(&step->request, HM_WANTS_ANYTHING))
@@ -222,7 +233,10 @@ static void settle(struct hm_preparation *p)
         return;
     if (!step->is_asked || strcmp(step->refusal, p->job->refusal) != 0)
         hm_job_warn(p->job, "step %s %s: %s", hm_step_name(p->facts->step_id, name, sizeof(name)),
-                    step->is_asked ? "was refused" : "runs without the partition's default mode", step->refusal);
+                    step->is_asked               ? "was refused"
+                    : p->job->request_is_default ? "runs without the partition's default mode"
+                                                 : "runs without its mode",
+                    step->refusal);
     if (!step->is_asked) {
         step->is_active = false;
         step->refusal[0] = '\0';

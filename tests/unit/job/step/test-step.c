@@ -186,6 +186,54 @@ static void test_a_component_has_its_own_request(void **state)
     }
 }
 
+/* Where the configuration is wrong, the built-in folders are used. No test may use the machine's own. */
+void __real_hm_config_defaults(struct hm_config *own);
+void __wrap_hm_config_defaults(struct hm_config *own);
+
+void __wrap_hm_config_defaults(struct hm_config *own)
+{
+    __real_hm_config_defaults(own);
+    snprintf(own->run_dir, sizeof(own->run_dir), "%s", scratch_path("run"));
+}
+
+/* A mistake in the configuration ends the steps of those who ask for something anew, and of no job that was let run. */
+static void test_a_mistake_in_the_configuration_ends_no_job_that_runs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request;
+        bool is_default, is_entered;
+        const char *refusal, *option; /* of the prolog; of the step */
+        bool is_refused;
+        const char *warning;
+    } rows[] = {
+        {"spill", false, true, "", NULL, false, "step 0 runs without its mode: "},
+        {"spill", false, true, "", "spill", false, "step 0 runs without its mode: "},
+        {"spill", false, true, "", "slow", true, "step 0 was refused: "},
+        {"spill", true, true, "", NULL, false, "step 0 runs without the partition's default mode: "},
+        {"spill", true, true, "", "spill", true, "step 0 was refused: "}, /* it asks for the default itself */
+        {"spill", false, true, "the prolog says no", NULL, true, "step 0 was refused: "},
+        {"", false, true, "", "spill", true, "step 0 was refused: "},
+        {"", false, false, "", "spill", true, "step 0 was refused: "},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        step_begin(rows[i].request, rows[i].is_default);
+        job.is_entered = rows[i].is_entered;
+        snprintf(job.refusal, sizeof(job.refusal), "%s", rows[i].refusal);
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        step_configure("record = some");
+        struct hm_step_facts facts = step_facts_of(rows[i].option);
+        struct hm_step *step = step_prepare_facts(&facts, -1);
+        assert_non_null(strstr(error.text, "step.conf:2: ")); /* for the log */
+        assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+        if (step->is_active != rows[i].is_refused || (step->refusal[0] != '\0') != rows[i].is_refused ||
+            !step_has_warning(rows[i].warning) || !step_has_warning("step.conf:2: "))
+            fail_msg("row %zu: active %d, refusal \"%s\", warning \"%s\"", i, step->is_active, step->refusal,
+                     job.warning[0]);
+        free(step);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_file_systems),
         cmocka_unit_test(test_a_refusal_is_said_once),
         cmocka_unit_test(test_a_component_has_its_own_request),
+        cmocka_unit_test(test_a_mistake_in_the_configuration_ends_no_job_that_runs),
     };
     return cmocka_run_group_tests(tests, step_set_up, scratch_drop);
 }
