@@ -51,7 +51,7 @@ static int launch(struct hm_preparation *p, struct hm_error *error)
         .traffic = hm_ledger_samples_path(&step->config, step->job_id, traffic, sizeof(traffic)),
         .load = step->config.load};
     if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)
-        return hm_fail(error, ENOENT, "slurmstepd is in no cgroup of a step");
+        return hm_fail(error, ENOENT, HM_STEP_NO_CGROUP);
     return hm_migrator_launch(&step->config, &facts, &step->migrator, error);
 }
 

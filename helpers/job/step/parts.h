@@ -6,6 +6,10 @@
 #include "core/config/identity.h"
 #include "step.h"
 
+/* Why there is neither a monitor nor a migrator: where Slurm is not set up as hybridmem needs it. */
+#define HM_STEP_NO_CGROUP                                                                                              \
+    "slurmstepd is in no cgroup of a step, for which Slurm needs cgroup v2 and ProctrackType=proctrack/cgroup"
+
 /* What hm_step_prepare has found out so far. */
 struct hm_preparation {
     const struct hm_step_facts *facts;
@@ -51,9 +55,9 @@ int hm_step_read_again(struct hm_preparation *p, const char *loss, struct hm_err
 
 /*
  * Notes in the entry whether the job gets a record. For one that does, makes the resctrl group, and notes in the entry
- * that this process is to start the job's monitor, if none is there and one is wanted. Makes and notes neither if the
- * job's cgroup or the node's tiers are not known. The caller holds the lock, writes the entry, and then calls
- * hm_step_watch if `must_start_monitor` is set.
+ * that this process is to start the job's monitor, if none is there and one is wanted. Where the job's cgroup or the
+ * node's tiers are not known, makes and notes neither, and warns in the entry. The caller holds the lock, writes the
+ * entry, and then calls hm_step_watch if `must_start_monitor` is set.
  */
 void hm_step_begin_watch(struct hm_preparation *p);
 /*

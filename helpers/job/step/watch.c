@@ -24,8 +24,12 @@ void hm_step_begin_watch(struct hm_preparation *p)
 {
     struct hm_job *job = p->job;
     job->recorded = job->recorded || p->step->is_active || p->step->config.record == HM_RECORD_ALL;
-    if (!job->recorded || !job->cgroup[0])
+    if (!job->recorded)
         return;
+    if (!job->cgroup[0]) {
+        hm_job_warn(job, "memory is not measured: " HM_STEP_NO_CGROUP);
+        return;
+    }
     if (p->step->tiers.n_tiers == 0) {
         hm_job_warn(job, "memory is not measured: %s", p->tiers_error.text);
         return;
