@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In srun, sbatch and salloc, as the user: refuses an option that is wrong in form, or not allowed for the user, before
  * there is a job. Where the configuration is wrong, every option is refused but that of a job that runs. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,12 +32,26 @@ static bool is_of_job(const char *text)
     return spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID") && option && strcmp(option, text) == 0;
 }
 
+/*
+ * scrontab takes the options of plugins, and sends none of them to Slurm (22.05 to 26.05): it does not call
+ * spank_init_post_opt, which would put them into the job. A job without what it asked for would be the worse answer.
+ */
+static int judge_program(const char *text, struct hm_error *error)
+{
+    if (strcmp(program_invocation_short_name, "scrontab") != 0)
+        return 0;
+    return hm_fail(error, ENOTSUP,
+                   "--hybrid-mem=%.48s: scrontab does not send it to Slurm, and the job would run without it: give it "
+                   "to srun in the job's command, or to an sbatch there",
+                   text);
+}
+
 int hm_submit_judge(const char *text)
 {
     static struct hm_config config;
     struct hm_request request;
     struct hm_error error = {0};
-    if (hm_request_parse(text, &request, &error) == 0 &&
+    if (hm_request_parse(text, &request, &error) == 0 && judge_program(text, &error) == 0 &&
         (is_of_job(text) || (hm_config_read(hm_option_config_path(), false, &config, &error) == 0 &&
                              (!config.enabled || judge_user(&config, &request, &error) == 0))))
         return 0;

@@ -4,6 +4,7 @@
  * and what its prolog and epilog hand to hybridmem-job.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -291,6 +292,25 @@ static void the_option_of_a_job_that_runs_is_not_judged_again(void **state)
     }
 }
 
+/* scrontab sends the options of plugins to nobody. */
+static void scrontab_takes_no_option_that_it_would_lose(void **state)
+{
+    (void)state;
+    char *own = program_invocation_short_name, scrontab[] = "scrontab", sbatch[] = "sbatch";
+    char word[256];
+    int n = snprintf(word, sizeof(word), "config=%s", scratch_path("hybridmem.conf"));
+    assert_true(n < (int)sizeof(word));
+    scratch_write(word + strlen("config="), "");
+    context = S_CTX_ALLOCATOR;
+    assert_string_equal(load_with(word), "");
+    program_invocation_short_name = sbatch;
+    assert_int_equal(given(0, "spill", 0), 0);
+    program_invocation_short_name = scrontab;
+    assert_int_equal(given(0, "spill", 0), -1);
+    program_invocation_short_name = own;
+    assert_non_null(strstr(said, "--hybrid-mem=spill: scrontab does not send it to Slurm"));
+}
+
 #define KEPT "PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C"
 
 /* hybridmem-job gets what slurmd knows of the job by its command line, and of slurmd's environment only SLURM_CONF. */
@@ -359,6 +379,7 @@ int main(void)
         cmocka_unit_test(what_slurm_has_said_is_forgotten_when_slurmd_starts),
         cmocka_unit_test(what_a_user_may_not_have_is_refused_at_once),
         cmocka_unit_test(the_option_of_a_job_that_runs_is_not_judged_again),
+        cmocka_unit_test(scrontab_takes_no_option_that_it_would_lose),
         cmocka_unit_test(the_hooks_hand_on_what_slurmd_knows),
         cmocka_unit_test(a_process_that_is_left_behind_holds_no_hook),
     };
