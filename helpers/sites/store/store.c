@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +23,27 @@
 #define LEFT_S 86400      /* a file that is still not in its place then is of a recorder that was killed */
 #define MOST 4096         /* profiles that are listed */
 
+/* The user's home; NULL: it is not known. Steps have no HOME with srun --export=NONE, and in jobs of sbatch
+ * --export=NONE. There this look-up has a limit of time: the task ends the whole program after it. */
+static const char *find_home(void)
+{
+    const char *home = getenv("HOME");
+    if (home && home[0] == '/')
+        return home;
+    const struct passwd *user = getpwuid(getuid());
+    return user && user->pw_dir[0] == '/' ? user->pw_dir : NULL;
+}
+
 int hm_store_own(char folder[PATH_MAX], struct hm_error *error)
 {
-    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    const char *data = getenv("XDG_DATA_HOME");
     bool has_data = data && data[0] == '/';
-    if (!has_data && !(home && home[0] == '/'))
+    const char *home = has_data ? NULL : find_home();
+    if (!has_data && !home)
         return hm_fail(error, ENOENT,
-                       "the store of profiles is not known, as neither XDG_DATA_HOME nor HOME is a path");
+                       "the store of profiles is not known, as neither XDG_DATA_HOME nor HOME is a path, and this host "
+                       "knows no home of user %u",
+                       (unsigned)getuid());
     if (snprintf(folder, PATH_MAX, "%s%s", has_data ? data : home, has_data ? BELOW_DATA : BELOW_HOME) >= PATH_MAX)
         return hm_fail(error, ENAMETOOLONG, "the path of the store of profiles is too long");
     return 0;

@@ -13,7 +13,8 @@
 
 #define HM_STORE_KEPT 8 /* profiles of a build that a user's store keeps: the newest */
 
-/* The user's store, by XDG_DATA_HOME or HOME. It need not exist. Returns 0, or -1 with a text (ENOENT; ENAMETOOLONG).
+/* The user's store, by XDG_DATA_HOME, HOME or the user's entry. It need not exist. Returns 0, or -1 with a text
+ * (ENOENT; ENAMETOOLONG).
  */
 int hm_store_own(char folder[PATH_MAX], struct hm_error *error);
 

@@ -2,6 +2,7 @@
 /* Tests the store of profiles. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -51,13 +52,28 @@ static const char *find(const char *shared, const char *build)
     return strrchr(found, '/') + 1;
 }
 
-/* XDG_DATA_HOME, HOME, and the store; NULL: there is none. */
-static const char *const places[][3] = {
-    {"/data", "/home/a", "/data/hybridmem/profiles"},
-    {"", "/home/a", "/home/a/.local/share/hybridmem/profiles"},
-    {"data", "/home/a", "/home/a/.local/share/hybridmem/profiles"},
-    {"", "", NULL},
-    {"", "home", NULL},
+static const char *database; /* the home that the user database has; NULL: no such user */
+
+struct passwd *__wrap_getpwuid(uid_t uid);
+
+struct passwd *__wrap_getpwuid(uid_t uid)
+{
+    static char home[64];
+    static struct passwd entry = {.pw_dir = home};
+    entry.pw_uid = uid;
+    snprintf(home, sizeof(home), "%s", database ? database : "");
+    return database ? &entry : NULL;
+}
+
+/* XDG_DATA_HOME, HOME, the database's home, and the store; NULL: there is none. */
+static const char *const places[][4] = {
+    {"/data", "/home/a", "/home/b", "/data/hybridmem/profiles"},
+    {"", "/home/a", "/home/b", "/home/a/.local/share/hybridmem/profiles"},
+    {"data", "/home/a", "/home/b", "/home/a/.local/share/hybridmem/profiles"},
+    {"", "", "/home/b", "/home/b/.local/share/hybridmem/profiles"}, /* a step of srun --export=NONE */
+    {"", "home", "/home/b", "/home/b/.local/share/hybridmem/profiles"},
+    {"", "", "", NULL},
+    {"", "", NULL, NULL},
 };
 
 static void test_where_the_store_is(void **state)
@@ -67,9 +83,10 @@ static void test_where_the_store_is(void **state)
     for (size_t i = 0; i < N_ROWS(places); i++) {
         setenv("XDG_DATA_HOME", places[i][0], 1);
         setenv("HOME", places[i][1], 1);
-        assert_int_equal(hm_store_own(folder, NULL), places[i][2] ? 0 : -1);
-        if (places[i][2])
-            assert_string_equal(folder, places[i][2]);
+        database = places[i][2];
+        assert_int_equal(hm_store_own(folder, NULL), places[i][3] ? 0 : -1);
+        if (places[i][3])
+            assert_string_equal(folder, places[i][3]);
     }
     setenv("XDG_DATA_HOME", scratch, 1);
 }
