@@ -4,6 +4,7 @@
 #include "plugin.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "base/size.h"
 #include "job/step/step.h"
 #include "job/step/task.h"
+#include "slurm/multiprog.h"
 
 _Static_assert(HM_STEP_BATCH == SLURM_BATCH_SCRIPT, "Slurm has renumbered its batch step");
 _Static_assert(HM_STEP_EXTERN == SLURM_EXTERN_CONT, "Slurm has renumbered its extern step");
@@ -171,13 +173,32 @@ static int unset_variable(void *spank, const char *name)
     return -1;
 }
 
-void hm_remote_place_task(spank_t spank)
+/*
+ * The program of the calling task and its arguments; NULL: not known. With srun --multi-prog Slurm does not tell them,
+ * but the configuration that names the program; the arguments are left out then.
+ */
+static char *const *find_command(spank_t spank)
 {
+    static char program[PATH_MAX], *own[] = {program, NULL};
     char **words = NULL;
     int n_words = 0;
-    bool is_known = spank_get_item(spank, S_JOB_ARGV, &n_words, &words) == ESPANK_SUCCESS && n_words > 0;
+    uint32_t task;
+    if (spank_get_item(spank, S_JOB_ARGV, &n_words, &words) != ESPANK_SUCCESS || n_words <= 0)
+        return NULL;
+    if (!hm_multiprog_is(words))
+        return words;
+    return spank_get_item(spank, S_TASK_GLOBAL_ID, &task) == ESPANK_SUCCESS &&
+                   hm_multiprog_find(words[1], task, program, sizeof(program)) == 0
+               ? own
+               : NULL;
+}
+
+void hm_remote_place_task(spank_t spank)
+{
+    bool loads_library = step && step->is_active &&
+                         hm_request_wants(&step->request, HM_WANTS_PRELOAD | HM_WANTS_GUIDE | HM_WANTS_PROFILE);
     const struct hm_environment environment = {get_variable, set_variable, unset_variable, spank,
-                                               is_known ? words : NULL};
+                                               loads_library ? find_command(spank) : NULL};
     /* Slurm itself ends this process in the same way when a task cannot start. This works whether plugstack.conf calls
      * the plugin optional or required. */
     if (step && hm_task_place(step, outcome, &environment) != 0)

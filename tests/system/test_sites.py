@@ -281,6 +281,30 @@ def test_a_profiled_job_leaves_a_profile_that_the_next_is_guided_by(unkept):
     assert record["guided"]["reason"] is None and record["profile"] is None and record["exit_code"] == 0
 
 
+def test_each_program_of_a_multi_prog_step_has_its_profile(unkept):
+    """Slurm tells plugins the configuration of such a step, and not which program a task has."""
+    other = unkept.with_name("other")
+    slurm.run(f"gcc -O2 -pthread -Wl,--build-id=uuid -o {other} {SOURCE}", user="alice")
+    tasks = unkept.with_name("tasks")
+    tasks.write_text(f"# one each\n0 {unkept} hot 0\n* ./{other.name} hot %o\n")
+    words = f"--chdir={other.parent} --hybrid-mem=profile"
+    job_id = slurm.sbatch("alice", f"srun -n2 --multi-prog {words} {tasks}", "-n2")
+    slurm.wait_job(job_id)
+    paths = [store(program) / f"{job_id}.0.json" for program in (unkept, other)]
+    record = slurm.record(job_id)
+    assert record["profile"]["file"] in map(str, paths) and record["profile"]["reason"] is None, record["profile"]
+    for path, program in zip(paths, (unkept, f"{other.parent}/./{other.name}"), strict=True):
+        made = json.loads(path.read_text())
+        assert (made["program"]["command"], made["processes"]) == (str(program), 1)
+        give_accesses(path)
+    words = f"--chdir={other.parent} --hybrid-mem=guided"
+    job_id = slurm.sbatch("alice", f"srun -n2 --multi-prog {words} {tasks}", "-n2")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    assert record["exit_code"] == 0 and record["guided"]["reason"] is None, slurm.output(job_id)
+    assert record["guided"]["profile"] in map(str, paths) and not record["warnings"]
+
+
 @pytest.fixture
 def shared():
     """A folder that root alone writes to, as the site's store of profiles."""

@@ -26,7 +26,8 @@ struct hm_environment {
     int (*set)(void *data, const char *name, const char *value);
     int (*unset)(void *data, const char *name); /* also succeeds if it is not set */
     void *data;
-    char *const *words; /* the task's program, as the user has named it, and its arguments; NULL: not known */
+    /* the task's program, as the user has named it, and its arguments; NULL: not known, or not needed */
+    char *const *words;
 };
 
 /* Removes what hm_isolate_enter has set in this environment for another step or job. Returns 0, or -1 with a text. */
