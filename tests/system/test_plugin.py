@@ -13,6 +13,7 @@ import slurm
 POLICY_AND_CPUS = "/usr/bin/awk 'NR == 1 || /^Cpus_allowed_list/ { print $2 }' /proc/self/numa_maps /proc/self/status"
 POLICIES = {"fast": "bind=static:0-1", "slow": "bind=static:2-3", "interleave": "interleave=static:0-3"}
 VARIABLE = "SLURM_SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
+INNER = (("as-the-job", ""), ("of-its-own", "--hybrid-mem=off"))  # jobs that a job submits
 PLUGIN = re.compile(r"^(optional|required)\s+(\S+)", re.M)
 OURS = re.compile(r"^hybridmem: .*$", re.M)
 
@@ -96,6 +97,26 @@ def test_the_default_from_the_environment_and_the_command_line_over_it():
     assert slurm.run(f"srun -n1 {slurm.POLICY}", user="alice", env=default).stdout.split() == [POLICIES["slow"]]
     assert ended(bare).split() == [POLICIES["slow"]] * 2
     assert ended(told).split() == [POLICIES["fast"]]
+
+
+def test_a_job_that_a_job_submits_has_its_mode_or_its_own():
+    inner = slurm.folder_of("alice") / "inner.sh"
+    inner.write_text(f"#!/bin/bash\n{slurm.POLICY}\n")
+    steps = (f"sbatch --wait -n1 -o {inner.parent}/{name} {option} {inner}" for name, option in INNER)
+    finished("alice", "\n".join(steps), "--hybrid-mem=fast", "-n1")
+    assert [(inner.parent / name).read_text().strip() for name, _ in INNER] == [POLICIES["fast"], "default"]
+
+
+def test_scrontab_refuses_the_option():
+    """It would accept it, and lose it. It asks slurmctld for nothing before."""
+    folder = slurm.folder_of("alice")
+    conf, table = folder / "slurm.conf", folder / "table"
+    own = "ScronParameters=enable\nPlugStackConfig=/etc/slurm/plugstack.conf\n"
+    conf.write_text(Path("/etc/slurm/slurm.conf").read_text() + own)
+    table.write_text("#SCRON --hybrid-mem=spill\n0 0 1 1 * true\n")
+    done = slurm.run(f"scrontab {table}", user="alice", env={"SLURM_CONF": str(conf)}, check=False)
+    assert done.returncode != 0
+    assert "--hybrid-mem=spill: scrontab does not send it to Slurm" in done.stderr, done.stdout + done.stderr
 
 
 def test_array():
