@@ -61,6 +61,12 @@ def test_wipes_end_before_slurm_ends_them(site, configure, name, value, limit, s
         ("PrologFlags", "Alloc", "PrologFlags is Alloc: Contain must be in it (slurm.conf)"),
         ("PrologFlags", "Container", "PrologFlags is Container: Contain must be in it (slurm.conf)"),
         (
+            "PrologFlags",
+            "Alloc,Contain,RunInJob",
+            "PrologFlags is Alloc,Contain,RunInJob: RunInJob must not be in it (slurm.conf), as Slurm (24.05 to 26.05) "
+            "runs no prolog and no epilog of plugins with it",
+        ),
+        (
             "SLURM_VERSION",
             "21.08.1",
             f"Slurm is 21.08.1, and the plugin is built for {VERSION}: build hybridmem again with this Slurm's headers",

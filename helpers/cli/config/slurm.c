@@ -15,14 +15,18 @@
 
 #define MOST_OUTPUT 65536
 
-/* A setting of Slurm: its value must contain every word of `wanted` (separated by commas). */
-static const struct {
-    const char *name;
-    const char *wanted;
-} settings[] = {
-    {"ProctrackType", "proctrack/cgroup"},
-    {"TaskPlugin", "task/affinity,task/cgroup"},
-    {"PrologFlags", "Contain"},
+/* A setting of Slurm: its value must contain every word of `wanted` (separated by commas), and must not contain
+ * `unwanted` (NULL: there is no such word). */
+struct setting {
+    const char *name, *wanted, *unwanted;
+    const char *why_not; /* what Slurm does with that word */
+};
+
+static const struct setting settings[] = {
+    {"ProctrackType", "proctrack/cgroup", NULL, NULL},
+    {"TaskPlugin", "task/affinity,task/cgroup", NULL, NULL},
+    /* Only slurmd finds out whether plugins have prologs (spank_has_prolog), and with RunInJob slurmstepd asks. */
+    {"PrologFlags", "Contain", "RunInJob", "Slurm (24.05 to 26.05) runs no prolog and no epilog of plugins with it"},
 };
 
 /* Limits of prologs and epilogs in seconds; later versions of Slurm have one for each. */
@@ -63,20 +67,25 @@ static bool has_word(const char *list, const char *word, size_t length)
     return false;
 }
 
-static void check_setting(const char *output, const char *name, const char *wanted, struct hm_report *report)
+static void check_setting(const char *output, const struct setting *setting, struct hm_report *report)
 {
     char value[512];
-    hm_scontrol_value(output, name, value, sizeof(value));
-    for (const char *word = wanted; *word;) {
+    const char *unwanted = setting->unwanted;
+    hm_scontrol_value(output, setting->name, value, sizeof(value));
+    for (const char *word = setting->wanted; *word;) {
         size_t length = strcspn(word, ",");
         if (!has_word(value, word, length)) {
-            hm_report_change(report, "%s is %s: %.*s must be in it (slurm.conf)", name, *value ? value : "not set",
-                             (int)length, word);
+            hm_report_change(report, "%s is %s: %.*s must be in it (slurm.conf)", setting->name,
+                             *value ? value : "not set", (int)length, word);
             return;
         }
         word += length + (word[length] == ',');
     }
-    hm_report_ok(report, "%s is %s", name, value);
+    if (unwanted && has_word(value, unwanted, strlen(unwanted)))
+        hm_report_change(report, "%s is %s: %s must not be in it (slurm.conf), as %s", setting->name, value, unwanted,
+                         setting->why_not);
+    else
+        hm_report_ok(report, "%s is %s", setting->name, value);
 }
 
 /*
@@ -143,7 +152,7 @@ void hm_config_check_slurm(const struct hm_config *config, const char *path, con
     } else {
         check_version(output, report);
         for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-            check_setting(output, settings[i].name, settings[i].wanted, report);
+            check_setting(output, &settings[i], report);
         for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++)
             check_timeout(config, output, timeouts[i], report);
         hm_config_check_summary(config, output, report);
