@@ -10,6 +10,7 @@ VERSION = re.search(r"for Slurm (\S+)", os.popen(f"{PREFIX}/bin/hybridmem --vers
 GOOD = {
     "ProctrackType": "proctrack/cgroup",
     "TaskPlugin": "task/cgroup,task/affinity",
+    "PrEpPlugins": "prep/script",
     "PrologFlags": "Alloc,Contain,X11",
     "SLURM_VERSION": VERSION,
 }

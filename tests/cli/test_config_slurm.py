@@ -58,6 +58,7 @@ def test_wipes_end_before_slurm_ends_them(site, configure, name, value, limit, s
         ("ProctrackType", None, "ProctrackType is not set: proctrack/cgroup must be in it (slurm.conf)"),
         ("TaskPlugin", "task/cgroup", "TaskPlugin is task/cgroup: task/affinity must be in it (slurm.conf)"),
         ("TaskPlugin", "task/affinity", "TaskPlugin is task/affinity: task/cgroup must be in it (slurm.conf)"),
+        ("PrEpPlugins", "prep/own", "PrEpPlugins is prep/own: prep/script must be in it (slurm.conf)"),
         ("PrologFlags", "Alloc", "PrologFlags is Alloc: Contain must be in it (slurm.conf)"),
         ("PrologFlags", "Container", "PrologFlags is Container: Contain must be in it (slurm.conf)"),
         (

@@ -25,6 +25,7 @@ struct setting {
 static const struct setting settings[] = {
     {"ProctrackType", "proctrack/cgroup", NULL, NULL},
     {"TaskPlugin", "task/affinity,task/cgroup", NULL, NULL},
+    {"PrEpPlugins", "prep/script", NULL, NULL}, /* which runs prologs and epilogs of plugins, too; the default */
     /* Only slurmd finds out whether plugins have prologs (spank_has_prolog), and with RunInJob slurmstepd asks. */
     {"PrologFlags", "Contain", "RunInJob", "Slurm (24.05 to 26.05) runs no prolog and no epilog of plugins with it"},
 };
