@@ -71,7 +71,8 @@ int hm_maps_parse_line(const char *line, struct hm_mapping *mapping)
                                    .inode = file,
                                    .kind = HM_MEMORY_OTHER,
                                    .is_shared = mode[3] == 's',
-                                   .is_code = mode[2] == 'x' && file > 0};
+                                   .is_code = mode[2] == 'x' && file > 0,
+                                   .is_writable = mode[1] == 'w'};
     if (memcmp(mode, "---", 3) == 0 || end > MOST_ADDRESS)
         return 0;
     if (inode == 0 && !mapping->is_shared && is_own_name(name))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a process by what its pages are, and which of it may be moved: private anonymous memory, the heap and
- * the stack; shared memory and huge pages of hugetlbfs; files of the user's own that are mapped and are no programs.
- * Not the rest: programs and their libraries, files of others, devices, the kernel's own mappings, mappings without any
- * access.
+ * The memory of a process by what its pages are, and which of it may be moved: private anonymous memory, the heap, the
+ * stack, and the data of programs and libraries, of which each page that was written is the process's own copy; shared
+ * memory and huge pages of hugetlbfs; files of the user's own that are mapped and are no programs. Not the rest: the
+ * files of programs and libraries, files of others, devices, the kernel's own mappings, mappings without any access.
  */
 #ifndef HM_MIGRATOR_WATCH_MAPS_H
 #define HM_MIGRATOR_WATCH_MAPS_H
@@ -30,6 +30,7 @@ struct hm_mapping { /* a line of /proc/PID/maps */
     enum hm_memory_kind kind; /* PRIVATE, OTHER, or FILE: what kind of file is not known from the line (devices.h) */
     bool is_shared;           /* what is written is seen by others that map it, too */
     bool is_code;             /* may be executed */
+    bool is_writable;
 };
 
 /* Memory that is not private, or a piece of it. */

@@ -58,13 +58,30 @@ static void add(struct hm_maps *maps, const struct hm_maps_reader *reader, const
     }
 }
 
+/*
+ * Is this the data of a program or library? The loader makes the first part of them read-only once it has written
+ * addresses there: then they are two mappings, in the file as in memory one after the other. A page that was written is
+ * private memory, and no more the file's.
+ */
+static bool is_data(const struct group *group, size_t i)
+{
+    const struct hm_mapping *line = &group->line[i], *next = i + 1 < group->n ? line + 1 : NULL;
+    bool goes_on = next && next->is_writable && next->range.first == line->range.first + line->range.n_pages &&
+                   next->offset == line->offset + line->range.n_pages;
+    return line->kind == HM_MEMORY_FILE && !line->is_shared && !line->is_code && (line->is_writable || goes_on);
+}
+
 static void add_group(struct hm_maps *maps, const struct hm_maps_reader *reader, struct group *group)
 {
     bool is_program = false;
     for (size_t i = 0; i < group->n; i++)
         is_program = is_program || group->line[i].is_code;
-    for (size_t i = 0; i < group->n; i++)
-        add(maps, reader, &group->line[i], is_program);
+    for (size_t i = 0; i < group->n; i++) {
+        if (is_program && is_data(group, i))
+            hm_maps_add(maps, group->line[i].range);
+        else
+            add(maps, reader, &group->line[i], is_program);
+    }
     group->n = 0;
 }
 

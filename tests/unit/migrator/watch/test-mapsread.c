@@ -104,9 +104,6 @@ static void test_kinds(void **state)
     assert_int_equal(mapped->kind, HM_MEMORY_SHARED);
     assert_int_equal(mapped->home + page_of(shared) - mapped->range.first, HM_PAGE(3, page_of(shared)));
     assert_false(mapped->is_own); /* this process has no capability to find that out */
-    /* the data of a program belong to it, as do its instructions */
-    static int of_this_program = 1;
-    assert_int_equal(hm_maps_kind(&maps, page_of(&of_this_program)), HM_MEMORY_PROGRAM);
     assert_int_equal(hm_maps_kind(&maps, (uintptr_t)test_kinds >> hm_page_shift()), HM_MEMORY_PROGRAM);
     assert_int_equal(hm_maps_count(&maps, (uintptr_t)test_kinds >> hm_page_shift(), 1), 0);
     munmap(own, PAGES * hm_page_size());
@@ -114,6 +111,22 @@ static void test_kinds(void **state)
     read_own(&maps, 3, NULL);
     assert_int_equal(hm_maps_count(&maps, page_of(own), PAGES), 0);
     assert_int_equal(hm_maps_kind(&maps, page_of(own)), HM_MEMORY_OTHER);
+    hm_maps_free(&maps);
+}
+
+/* What a program or its loader has written to the program's data is the process's own; the rest is the file's. */
+static void test_data_of_a_program(void **state)
+{
+    (void)state;
+    static int written = 1;
+    static const char constant[] = "never written";
+    static const char *const of_the_loader[] = {constant}; /* the loader writes the address, then nobody may */
+    struct hm_maps maps = {.n = 0};
+    read_own(&maps, 0, NULL);
+    assert_int_equal(hm_maps_kind(&maps, page_of(&written)), HM_MEMORY_PRIVATE);
+    assert_int_equal(hm_maps_count(&maps, page_of(&written), 1), 1);
+    assert_int_equal(hm_maps_kind(&maps, page_of(of_the_loader)), HM_MEMORY_PRIVATE);
+    assert_int_equal(hm_maps_kind(&maps, page_of(constant)), HM_MEMORY_PROGRAM);
     hm_maps_free(&maps);
 }
 
@@ -215,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files_that_are_put_aside),
         cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_data_of_a_program),
         cmocka_unit_test(test_mapped_twice),
         cmocka_unit_test(test_many_mappings),
         cmocka_unit_test(test_no_process),
