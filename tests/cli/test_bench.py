@@ -98,7 +98,7 @@ def test_table():
     assert lines[0].split() == ["KERNEL", "SIZE", "READ", "WRITTEN", "BEST", "MEAN", "PREDICTED"]
     assert re.match(r"accumulate +1.0 MiB +spill, \d+ % fast +- +\d+\.\d GB/s +\d+\.\d GB/s +(\d|unknown)", lines[1])
     assert re.match(r"copy +1.0 MiB +spill, \d+ % fast +spill, \d+ % fast +\d+\.\d GB/s", lines[2])
-    assert "1 threads, best and mean of 1 repetitions" in lines[4]
+    assert "1 thread, best and mean of 1 repetition" in lines[4]
 
 
 def test_table_fits_a_terminal():
