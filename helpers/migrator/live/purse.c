@@ -85,6 +85,7 @@ void hm_purse_learn(struct hm_purse *purse, uint64_t pages, double seconds)
 {
     if (pages < ENOUGH || !(seconds > 0))
         return;
-    double page_s = seconds / (double)pages;
-    purse->page_s = purse->page_s > 0 ? (1 - LEARN) * purse->page_s + LEARN * page_s : page_s;
+    double before = (1 - LEARN) * purse->pages;
+    purse->pages = before + (double)pages;
+    purse->page_s = (before * purse->page_s + seconds) / purse->pages;
 }

@@ -32,6 +32,7 @@ struct hm_purse {
     double debt_s;         /* the largest debt so far */
     double job_s, spent_s; /* CPU time of the job and of the migrator at the last look */
     double page_s;         /* measured CPU time for moving one page; 0: not measured yet */
+    double pages;          /* that page_s stands for: all that were moved, the earlier the less they count */
     double decision_s;     /* measured CPU time of one decision without moving; 0: not measured yet */
     double idle_from_s;    /* ran_s at the last hm_purse_add_idle() */
 };
@@ -68,7 +69,8 @@ void hm_purse_learn_decision(struct hm_purse *purse, double seconds);
 uint64_t hm_purse_pages(const struct hm_purse *purse, bool with_advance);
 /* CPU seconds of moving `pages`, by what was measured, or as it is assumed. */
 double hm_purse_cost(const struct hm_purse *purse, uint64_t pages);
-/* Learns that moving `pages` took `seconds` of CPU time. Too small numbers of pages are ignored. */
+/* Learns that moving `pages` took `seconds` of CPU time. The pages of a call count half as much as those of the next:
+ * a few pages tell less than many, as moving them at all takes as long as some. Too small numbers are ignored. */
 void hm_purse_learn(struct hm_purse *purse, uint64_t pages, double seconds);
 
 #endif

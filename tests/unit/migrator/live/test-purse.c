@@ -168,8 +168,10 @@ static void test_what_a_page_costs(void **state)
     assert_true(purse.page_s <= 0);
     hm_purse_learn(&purse, 1000, 0.1);
     assert_float_equal(purse.page_s, 1e-4, 1e-9);
-    hm_purse_learn(&purse, 1000, 0.3);
+    hm_purse_learn(&purse, 1000, 0.25);
     assert_float_equal(purse.page_s, 2e-4, 1e-9);
+    hm_purse_learn(&purse, 75, 0.075); /* ten times as much for each of so few pages */
+    assert_float_equal(purse.page_s, 0.225 / 825, 1e-9);
 }
 
 static void test_decisions_leave_half_for_moving(void **state)
