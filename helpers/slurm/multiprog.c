@@ -13,15 +13,13 @@
 #include "base/error.h"
 #include "base/files.h"
 
-#define MOST_TEXT 60000 /* bytes; srun takes no more */
-
 bool hm_multiprog_is(char *const *words)
 {
     size_t length;
     if (!words[0] || !words[1])
         return false;
     int fd = open(words[0], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    char *text = fd < 0 ? NULL : hm_file_read_whole(fd, MOST_TEXT, &length);
+    char *text = fd < 0 ? NULL : hm_file_read_whole(fd, strlen(words[1]), &length); /* a longer file is another one */
     bool is_same = text && strcmp(text, words[1]) == 0;
     free(text);
     if (fd >= 0)
@@ -49,9 +47,11 @@ static const char *read_number(const char *at, const char *end, uint64_t *number
  * is passed over, as Slurm does. */
 static bool has_task(const char *at, const char *end, uint32_t task, uint64_t *offset)
 {
-    *offset = end - at == 1 && *at == '*' ? task : 0;
-    if (end - at == 1 && *at == '*')
+    if (end - at == 1 && *at == '*') {
+        *offset = task;
         return true;
+    }
+    *offset = 0;
     while (at < end) {
         const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end;
         uint64_t first, last;

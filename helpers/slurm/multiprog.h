@@ -18,7 +18,7 @@ bool hm_multiprog_is(char *const *words);
 /*
  * Finds the program of the task with this number in the step, as its user has written it, by the rules of Slurm
  * (src/slurmd/slurmstepd/multi_prog.c, 22.05 to 26.05). Pure. Returns 0, or -1: ENOENT where the text has none for the
- * task, or its end is missing; ENAMETOOLONG.
+ * task, or none that ends (a quote is not closed); ENAMETOOLONG.
  */
 int hm_multiprog_find(const char *text, uint32_t task, char *program, size_t size);
 

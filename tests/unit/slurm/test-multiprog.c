@@ -63,15 +63,21 @@ static void the_program_of_a_task_is_found(void **state)
 static void only_a_file_and_its_text_are_a_configuration(void **state)
 {
     (void)state;
+    static char large[100001]; /* srun of Slurm 25.11 and later takes files of more than 60,000 bytes */
     char path[256], text[] = "0 a\n1 b\n", other[] = "0 a\n", missing[] = "/no/such/file", folder[] = "/";
+    char large_path[256];
     snprintf(path, sizeof(path), "%s", scratch_path("tasks"));
     scratch_write(path, text);
+    memset(large, '#', sizeof(large) - 1);
+    snprintf(large_path, sizeof(large_path), "%s", scratch_path("large"));
+    scratch_write(large_path, large);
     const struct {
         char *words[3];
         bool is;
     } rows[] = {
-        {{path, text, NULL}, true},     {{path, other, NULL}, false},  {{path, NULL}, false},
-        {{missing, text, NULL}, false}, {{folder, text, NULL}, false}, {{NULL}, false},
+        {{path, text, NULL}, true},     {{path, other, NULL}, false},      {{path, NULL}, false},
+        {{missing, text, NULL}, false}, {{folder, text, NULL}, false},     {{NULL}, false},
+        {{path, large, NULL}, false},   {{large_path, large, NULL}, true}, {{large_path, text, NULL}, false},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++)
         assert_int_equal(hm_multiprog_is(rows[i].words), rows[i].is);
