@@ -197,25 +197,31 @@ static bool was_let_run(const struct hm_preparation *p)
     return job->is_entered && !job->refusal[0] && !is_own;
 }
 
+/* What the prolog has made for all steps of a job, or the node has: a step has it whatever the configuration says. */
+#define MADE_BEFORE (HM_WANTS_NAMESPACES | HM_WANTS_SIDE_CACHE)
+
 /*
  * Finds the request that applies to this step, and whether it is allowed. Where the configuration has become wrong
- * since the job began, the step counts as one that has not asked: it runs without its mode.
+ * since the job began, the step counts as one that has not asked: it runs without its mode, unless all of that was made
+ * before.
  */
 static void decide(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
     struct hm_error error = {0};
+    bool is_wrong = p->config_error.text[0] != '\0';
     p->option = is_leaders(p) ? NULL : p->facts->option;
     const char *text = p->option ? p->option : p->job->request;
     if (p->facts->step_id == HM_STEP_EXTERN || (!p->option && !text[0]))
         return;
-    step->is_asked = (p->option || !p->job->request_is_default) && (!p->config_error.text[0] || !was_let_run(p));
+    bool goes_on = is_wrong && was_let_run(p);
+    step->is_asked = (p->option || !p->job->request_is_default) && !goes_on;
     if (hm_request_parse(text, &step->request, &error) != 0)
         hm_step_refuse(step, error.text);
     else if (!hm_request_wants(&step->request, HM_WANTS_ANYTHING))
         return;
     step->is_active = true;
-    if (p->config_error.text[0])
+    if (is_wrong && !(goes_on && !hm_request_wants(&step->request, ~MADE_BEFORE)))
         hm_step_refuse(step, p->config_error.text);
     else if (!step->refusal[0])
         judge(p);

@@ -61,6 +61,16 @@ void hm_identity_free(struct hm_identity *identity)
     identity->groups = NULL;
 }
 
+/* Where the configuration is wrong, the built-in folders are used. No test may use the machine's own. */
+void __real_hm_config_defaults(struct hm_config *own);
+void __wrap_hm_config_defaults(struct hm_config *own);
+
+void __wrap_hm_config_defaults(struct hm_config *own)
+{
+    __real_hm_config_defaults(own);
+    snprintf(own->run_dir, sizeof(own->run_dir), "%s", scratch_path("run"));
+}
+
 void step_configure(const char *text)
 {
     char lines[256];

@@ -2,6 +2,7 @@
 /*
  * A step of job 7, which is in a ledger of the test's own. stepfixture.c has its own functions for looking up users and
  * groups, in place of core/config/lookup.c: its directory service knows every uid and every group, but no user's name.
+ * Its test programs are linked with --wrap=hm_config_defaults.
  */
 #ifndef STEPFIXTURE_H
 #define STEPFIXTURE_H

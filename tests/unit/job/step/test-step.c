@@ -108,6 +108,16 @@ static void test_users_are_looked_up_without_the_lock(void **state)
     }
 }
 
+/* Makes a ledger whose job 7 has a file system. */
+static void begin_with_file_system(void)
+{
+    step_begin("fsdax,size=1G", false);
+    job.namespaces.n = 1;
+    job.namespaces.each[0] =
+        (struct hm_job_namespace){.name = "namespace0.0", .device = "/dev/pmem0", .fs = "ext4", .bytes = 1};
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+}
+
 /* All steps of a job see its file systems, whatever they ask for themselves, also after hybridmem was switched off. */
 static void test_file_systems(void **state)
 {
@@ -116,15 +126,29 @@ static void test_file_systems(void **state)
     for (size_t n = 0; n < 2 * N_ROWS(options); n++) {
         size_t i = n / 2;
         step_configure(n % 2 == 0 ? "" : "enabled = no");
-        step_begin("fsdax,size=1G", false);
-        job.namespaces.n = 1;
-        job.namespaces.each[0] =
-            (struct hm_job_namespace){.name = "namespace0.0", .device = "/dev/pmem0", .fs = "ext4", .bytes = 1};
-        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        begin_with_file_system();
         struct hm_step *step = step_prepare(options[i]);
         assert_int_equal(step->namespaces.n, 1);
         assert_string_equal(step->namespaces.each[0].device, "/dev/pmem0");
         assert_int_equal(step->refusal[0] == '\0', i < 3);
+        free(step);
+    }
+}
+
+/* They need no configuration: a step has them and its mode, and no warning says that it is without. */
+static void test_file_systems_where_the_configuration_is_wrong(void **state)
+{
+    static const char *const options[] = {NULL, "fsdax,size=1G"};
+    (void)state;
+    step_configure("record = some");
+    for (size_t i = 0; i < N_ROWS(options); i++) {
+        begin_with_file_system();
+        struct hm_step_facts facts = step_facts_of(options[i]);
+        struct hm_step *step = step_prepare_facts(&facts, -1);
+        assert_non_null(strstr(error.text, "step.conf:2: ")); /* for the log */
+        assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+        assert_true(step->is_active && !step->refusal[0] && step->namespaces.n == 1);
+        assert_false(step_has_warning("without its mode"));
         free(step);
     }
 }
@@ -186,16 +210,6 @@ static void test_a_component_has_its_own_request(void **state)
     }
 }
 
-/* Where the configuration is wrong, the built-in folders are used. No test may use the machine's own. */
-void __real_hm_config_defaults(struct hm_config *own);
-void __wrap_hm_config_defaults(struct hm_config *own);
-
-void __wrap_hm_config_defaults(struct hm_config *own)
-{
-    __real_hm_config_defaults(own);
-    snprintf(own->run_dir, sizeof(own->run_dir), "%s", scratch_path("run"));
-}
-
 /* A mistake in the configuration ends the steps of those who ask for something anew, and of no job that was let run. */
 static void test_a_mistake_in_the_configuration_ends_no_job_that_runs(void **state)
 {
@@ -241,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_rules_hold_without_the_prolog),
         cmocka_unit_test(test_users_are_looked_up_without_the_lock),
         cmocka_unit_test(test_file_systems),
+        cmocka_unit_test(test_file_systems_where_the_configuration_is_wrong),
         cmocka_unit_test(test_a_refusal_is_said_once),
         cmocka_unit_test(test_a_component_has_its_own_request),
         cmocka_unit_test(test_a_mistake_in_the_configuration_ends_no_job_that_runs),

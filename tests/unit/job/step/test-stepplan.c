@@ -159,12 +159,37 @@ static void test_a_cache_in_front_of_memory(void **state)
     }
 }
 
+/* The node's cache needs no configuration: a step has its mode where that has become wrong, and no warning denies it.
+ * Another mode is left out. */
+static void test_a_cache_where_the_configuration_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request;
+        uint64_t cache_bytes;
+        bool is_active;
+    } rows[] = {{"memory", 4096, true}, {"memory", 0, false}, {"spill", 0, false}};
+    step_configure("record = some");
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        step_begin(rows[i].request, false);
+        cache_bytes = rows[i].cache_bytes;
+        struct hm_step_facts facts = step_facts_of(NULL);
+        struct hm_step *step = step_prepare_facts(&facts, -1);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+        if (step->is_active != rows[i].is_active || step->refusal[0] || job.has_plan != rows[i].is_active ||
+            step_has_warning("step 0 runs without its mode: ") == rows[i].is_active)
+            fail_msg("row %zu: active %d, refusal \"%s\"", i, step->is_active, step->refusal);
+        free(step);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_node_is_looked_at_without_the_lock),
         cmocka_unit_test(test_weights_that_change_before_the_lock),
         cmocka_unit_test(test_a_cache_in_front_of_memory),
+        cmocka_unit_test(test_a_cache_where_the_configuration_is_wrong),
     };
     return cmocka_run_group_tests(tests, step_set_up, scratch_drop);
 }
