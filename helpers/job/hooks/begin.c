@@ -113,7 +113,7 @@ static void fill(const struct hm_config *config, const struct hm_begin *begin, s
     if (config->cluster[0])
         hm_text_copy(job->cluster, config->cluster, sizeof(job->cluster));
     (void)hm_process_identify(getpid(), &job->prolog); /* without it, a reap may take a waiting job for dead */
-    /* With PrologFlags=RunInJob the prolog runs in the job's own cgroup: the monitor must not be put there. */
+    /* The monitor must not be put into the job's own cgroup. */
     if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && !strstr(folder, "/step_"))
         hm_text_copy(job->home_cgroup, folder, sizeof(job->home_cgroup));
 }

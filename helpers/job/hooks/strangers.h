@@ -9,8 +9,8 @@
 
 /*
  * Is there a job other than `job_id` on the node that has no entry, by the cgroups below `cgroups`? The job itself has
- * none yet where its prolog asks; with PrologFlags=RunInJob its cgroup has processes by then. A job's user can make the
- * look take long: it is given up after some seconds, and the answer is then that there is one. Do not hold the lock.
+ * neither an entry nor processes where its prolog asks. A job's user can make the look take long: it is given up after
+ * some seconds, and the answer is then that there is one. Do not hold the lock.
  */
 bool hm_strangers_are_there(const struct hm_config *config, const char *cgroups, uint32_t job_id);
 

@@ -16,8 +16,7 @@
 
 static struct hm_config config;
 static struct hm_job job;
-static const char *own_step; /* this process runs in a step in that folder; NULL: in none */
-static bool is_held_up;      /* a user makes the look take longer than its time */
+static bool is_held_up; /* a user makes the look take longer than its time */
 
 int __real_hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
                    int patience_ms);
@@ -32,15 +31,6 @@ int __wrap_hm_look(int (*look)(const void *question, void *found), const void *q
         return __real_hm_look(look, question, found, size, 60 * patience_ms);
     errno = ETIMEDOUT;
     return -1;
-}
-
-int __wrap_hm_cgroup_of_self(char *out, size_t size);
-
-int __wrap_hm_cgroup_of_self(char *out, size_t size)
-{
-    snprintf(out, size, "%s%s", own_step ? own_step : "/system.slice/slurmd.service",
-             own_step ? "/step_extern/slurm" : "");
-    return 0;
 }
 
 static bool are_there(uint32_t job_id)
@@ -107,39 +97,19 @@ static void a_folder_of_no_entry_is_a_strangers(void **state)
     assert_true(are_there(8));
 }
 
-/* An entry under the number of the job that asks, and without a folder: only a step of this job can have one. */
+/* It may be left under the number of the job that asks. */
 static void an_earlier_job_of_the_number_hides_nobody(void **state)
 {
     (void)state;
     start_with_job_7();
     put(&job, 7, make_folder("s7", "populated 1\n"));
     make_folder("s9", "populated 1\n");
-    hm_job_init(&job, 8);
-    job.is_entered = true; /* by the prolog of that earlier job */
-    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    put(&job, 8, "");
     assert_true(are_there(8));
     assert_false(are_there(10)); /* for others the folder may be its */
-    job.is_entered = false;
-    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
-    assert_false(are_there(8));
     scratch_write(scratch_path("run/jobs/8"), "of another version");
     assert_true(are_there(8));
-    put(&job, 8, "");
-    own_step = make_folder("s8", "populated 1\n");
-    assert_true(are_there(8)); /* its folder is known, so the other is another's */
-    own_step = NULL;
-}
-
-/* With PrologFlags=RunInJob the prolog asks from its job's own folder. */
-static void the_own_folder_is_no_strangers(void **state)
-{
-    (void)state;
-    start_with_job_7();
-    put(&job, 7, make_folder("s7", "populated 1\n"));
-    own_step = make_folder("s8", "populated 1\n");
-    assert_false(are_there(8));
-    own_step = NULL;
-    assert_true(are_there(8));
+    assert_false(are_there(10));
 }
 
 /* What is not known may be: the node's counters are not taken for the job's then. */
@@ -157,7 +127,6 @@ int main(void)
         cmocka_unit_test(a_job_is_a_stranger_without_an_entry),
         cmocka_unit_test(a_folder_of_no_entry_is_a_strangers),
         cmocka_unit_test(an_earlier_job_of_the_number_hides_nobody),
-        cmocka_unit_test(the_own_folder_is_no_strangers),
         cmocka_unit_test(a_look_without_an_end_finds_one),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
