@@ -108,17 +108,17 @@ static int end(const struct hm_config *config, const char *config_error, const s
 static int reap(const struct hm_config *config, const char *config_error, const struct hm_arguments *arguments)
 {
     struct hm_error error = {0};
+    bool is_boot = arguments->given[HM_ARGUMENT_BOOT];
     /* At boot no job can be running, so no job has a grace. */
-    struct hm_reap how = {.grace_s = arguments->given[HM_ARGUMENT_BOOT] ? 0 : config->reap_grace_s,
+    struct hm_reap how = {.grace_s = is_boot ? 0 : config->reap_grace_s,
                           .namespaces = {.waits = arguments->given[HM_ARGUMENT_WAIT]}};
     if (arguments->given[HM_ARGUMENT_GRACE])
         how.grace_s = (unsigned)arguments->number[HM_ARGUMENT_GRACE];
     struct hm_error left = clean_up(config, config_error, arguments, how);
-    if (arguments->given[HM_ARGUMENT_BOOT] && hm_begin_topology(config, &error) != 0)
+    if (is_boot && hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     put_off(config, arguments, &left);
-    while (hm_reap_records(config) &&
-           !arguments->given[HM_ARGUMENT_BOOT]) { /* at boot slurmd waits, otherwise nobody */
+    while (hm_reap_records(config) && !is_boot) { /* at boot slurmd waits, otherwise nobody */
     }
     return 0;
 }
