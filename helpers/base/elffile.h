@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The headers of an ELF file, which may be anybody's. Files of another machine with addresses of our size are read,
- * too: their loader tells them.
+ * too: who has to know them looks at their loader.
  */
 #ifndef HM_BASE_ELFFILE_H
 #define HM_BASE_ELFFILE_H

@@ -12,8 +12,8 @@ struct hm_choice {
     const char *cluster; /* NULL: any */
     enum { HM_CHOICE_OF_JOB, HM_CHOICE_OF_USER, HM_CHOICE_OF_NOBODY } whose;
     uint32_t job_id, restart, uid;
-    /* OF_NOBODY: the jobs and users whose namespaces stay. What other users keep stays, too, if it is whole and within
-     * its age. */
+    /* The rest is for HM_CHOICE_OF_NOBODY. The jobs and users whose namespaces stay; what other users keep stays, too,
+     * if it is whole and within its age. */
     const char *living;
     const struct hm_config *config; /* gives the age */
     const char *notes;              /* of what earlier reaps have found past its age */
@@ -21,9 +21,9 @@ struct hm_choice {
 };
 
 /*
- * Find the namespaces to remove. Of nobody's, notes what is past its age (pmem/overdue.h). Forgets how far wipes have
- * come of namespaces that are gone (pmem/wiped.h). The caller holds the lock, and frees the array. Returns how many, or
- * -1.
+ * Find the namespaces to remove. With HM_CHOICE_OF_NOBODY also notes which are past their age (pmem/overdue.h). Forgets
+ * how far wipes of namespaces that are gone have come (pmem/wiped.h). The caller holds the lock, and frees the array.
+ * Returns how many, or -1.
  */
 int hm_choose(const struct hm_choice *choice, struct hm_namespace **chosen, struct hm_error *error);
 
