@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from installed import LIBEXEC
+from installed import LIBEXEC, with_mounts
 
 PROGRAM = str(LIBEXEC / "hybridmem-job")
 SUDO = [] if os.geteuid() == 0 else ["sudo", "-n"]
@@ -225,6 +225,30 @@ def test_a_record_that_cannot_be_written_is_left_to_a_later_reap(node):
     assert node.ledger() == []
     (record,) = node.records()
     assert record["job_id"] == 7 and not any("epilog did not run" in warning for warning in record["warnings"])
+
+
+def test_a_record_waits_where_the_configuration_is_wrong(node):
+    """Nobody would look for it in the built-in folder. The ledger is in the built-in run_dir: in another one the entry
+    would not be found."""
+    run, lib, records = (node.folder / name for name in ("node-run", "node-lib", "records"))
+    as_root("mkdir", "-m", "755", run, lib, records)
+    text = f'record_dir = "{records}"\nrecord_group = "root"\n'
+
+    def program(text, *words):
+        subprocess.run([*SUDO, "tee", node.config], input=text, text=True, check=True, capture_output=True)
+        mounts = f"mount --bind {run} /run; mount --bind {lib} /var/lib"
+        return as_root(*with_mounts(mounts, PROGRAM, words[0], "--config", node.config, *words[1:])).stderr
+
+    program(text, "begin", "--job", 7, "--uid", 0, "--gid", 0, "--node", "n1", "--request", "slow")
+    said = program(text + "nonsense\n", "end", "--job", 7)
+    assert "hybridmem.conf:3" in said and "record_dir is not known" in said, said
+    program("nonsense\n", "reap")
+    found = as_root("find", run, lib, records, "-name", "n1.jsonl", "-o", "-path", "*pending/*").stdout.split()
+    assert len(found) == 1 and found[0].startswith(f"{run}/"), found
+    program(text, "reap")
+    (path,) = as_root("find", records, "-name", "n1.jsonl").stdout.split()
+    record = json.loads(as_root("cat", path).stdout)
+    assert record["job_id"] == 7 and record["request"] == "slow"
 
 
 def test_reap_leaves_the_living_and_ends_the_dead(node):

@@ -104,7 +104,7 @@ struct hm_config {
     char path[HM_CONFIG_PATH_MAX];       /* file that was read, to pass on to other programs; "": none */
     bool enabled;                        /* yes */
     enum hm_record_who record;           /* requested */
-    char record_dir[HM_CONFIG_PATH_MAX]; /* /var/lib/hybridmem/records */
+    char record_dir[HM_CONFIG_PATH_MAX]; /* /var/lib/hybridmem/records; "": not known (job/store/store.h) */
     char record_group[32];               /* hybridmem */
     char state_dir[HM_CONFIG_PATH_MAX];  /* /var/lib/hybridmem: pending records */
     char run_dir[HM_CONFIG_PATH_MAX];    /* /run/hybridmem: ledger, topology cache */

@@ -156,6 +156,7 @@ int main(int argc, char **argv)
     }
     if (hm_config_read(arguments.word[HM_ARGUMENT_CONFIG], false, &config, &error) != 0) {
         hm_config_defaults(&config);
+        config.record_dir[0] = '\0'; /* the site may have another: records wait (job/store/store.h) */
         hm_log(HM_LOG_ERROR, "%s", error.text);
     }
     hm_log_set_level(config.log_level);

@@ -239,6 +239,8 @@ int hm_store_retry(const struct hm_config *config, void (*tell)(const char *line
 {
     struct pass pass = {config, HM_PENDING_MEMORY, .end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PASS_MS, .tell = tell,
                         .error = error};
+    if (!config->record_dir[0])
+        return 0;
     int in_memory = retry_place(pass);
     pass.place = HM_PENDING_DISK;
     int on_disk = in_memory > 0 ? 0 : retry_place(pass);

@@ -8,6 +8,9 @@
  *   <record_dir>/by-user/<uid>/               the user's        0700, everything in it is written as the user
  *   <state_dir>/pending/                      root:root         0700  a file for each record not appended yet
  *   <run_dir>/root/node/pending/              root:root         0700  the same, for those that state_dir does not take
+ *
+ * Where the configuration is wrong, nobody knows record_dir and state_dir. Then record_dir is "", and records wait in
+ * run_dir, which is where the ledger was found.
  */
 #ifndef HM_JOB_STORE_STORE_H
 #define HM_JOB_STORE_STORE_H
@@ -43,7 +46,7 @@ struct hm_store_key {
  * state_dir takes no more; 2 if the line is given up, as 64 MiB of records wait in memory; -1 if it could not be stored
  * at all.
  * error->text says what failed: it has a text with -1 and 2, with 1 unless the record was to wait, and with 0 if only
- * the copy failed.
+ * the copy failed. With record_dir "" the line is only put into run_dir's pending/, and the text says so.
  */
 int hm_store_put(const struct hm_config *config, const struct hm_store_key *key, const char *line,
                  struct hm_error *error);
@@ -57,7 +60,8 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
  * another name, and files that are no records are passed over: `tell` gets a line for the log of each that is broken,
  * and one of the others. Returns how many were appended, or -1 if one failed and none was appended, or if a pending/
  * cannot be opened or listed. error->text, which the caller has emptied, says why one failed. Several processes may
- * call it at once: one does the work, and the others return 0.
+ * call it at once: one does the work, and the others return 0. With record_dir "" all stays as it is, and 0 is
+ * returned.
  */
 #define HM_STORE_PASS 16 /* most records that one call tries to append */
 int hm_store_retry(const struct hm_config *config, void (*tell)(const char *line), struct hm_error *error);

@@ -188,6 +188,37 @@ static void test_what_waits_in_memory_goes_to_the_disk_first(void **state)
     assert_int_equal(count_in("state/pending"), 2 * HM_STORE_PASS + 1);
 }
 
+/* Where the configuration is wrong, no record goes to the built-in folders, where nobody would look for it, and none
+ * that waits leaves its place. */
+static void test_what_is_written_without_a_configuration_waits_in_memory(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    const char *const memory = "run/root/node/pending";
+    char known[sizeof(config.record_dir)];
+    memcpy(known, config.record_dir, sizeof(known));
+    key.way = HM_STORE_LATER;
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
+    config.record_dir[0] = '\0';
+    for (int way = HM_STORE_AT_ONCE; way <= HM_STORE_LATER; way++) {
+        key.end_ns++;
+        key.way = (enum hm_store_way)way;
+        assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
+        assert_non_null(strstr(error.text, "record_dir is not known"));
+        assert_non_null(strstr(error.text, "root/node/pending, until a reboot"));
+    }
+    error.text[0] = '\0';
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 0);
+    assert_string_equal(error.text, "");
+    assert_int_equal(count_in(memory), 3);
+    assert_int_equal(count_in("state/pending"), 1);
+    memcpy(config.record_dir, known, sizeof(known));
+    while (hm_store_retry(&config, note_told, &error) > 0) {
+    }
+    assert_int_equal(count_in(memory) + count_in("state/pending"), 0);
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":1}\n{\"a\":1}\n{\"a\":1}\n");
+}
+
 /* A disk that stays full does not let the records fill run_dir. */
 static void test_what_waits_in_memory_is_bounded(void **state)
 {
@@ -373,6 +404,8 @@ int main(void)
         cmocka_unit_test(test_pending_names),
         cmocka_unit_test_setup_teardown(test_what_is_to_wait_does_not_touch_the_records, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_what_no_disk_takes_waits_in_memory, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_written_without_a_configuration_waits_in_memory, store_set_up,
+                                        store_tear_down),
         cmocka_unit_test_setup_teardown(test_what_waits_in_memory_goes_to_the_disk_first, store_set_up,
                                         store_tear_down),
         cmocka_unit_test_setup_teardown(test_what_waits_in_memory_is_bounded, store_set_up, store_tear_down),
