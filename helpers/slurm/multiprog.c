@@ -83,14 +83,19 @@ static int read_word(const char *at, uint32_t task, uint64_t offset, char *word,
             is_quoted = !is_quoted;
             continue;
         }
-        if (!is_quoted && (*at == '%' || *at == '\\')) {
-            bool is_number = *at++ == '%';
-            piece[0] = is_number || *at == '\n' ? '\0' : *at; /* a backslash at its end continues a line */
-            if (is_number && (*at == 't' || *at == 'o'))
+        if (!is_quoted && *at == '\\') {
+            at++;
+            piece[0] = *at == '\n' ? '\0' : *at; /* at its end it continues a line */
+        } else if (!is_quoted && *at == '%') {
+            at++;
+            piece[0] = '\0';
+            if (*at == 't' || *at == 'o')
                 snprintf(piece, sizeof(piece), "%" PRIu64, *at == 't' ? task : offset);
-            if (*at == '\0' || (is_number && *at == '\n'))
+            else if (*at == '\n')
                 break;
         }
+        if (*at == '\0')
+            break;
         if (used + strlen(piece) >= size)
             return hm_fail(NULL, ENAMETOOLONG, "the name of a program is too long");
         memcpy(word + used, piece, strlen(piece) + 1);
