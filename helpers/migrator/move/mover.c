@@ -151,8 +151,8 @@ static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n,
         if (status[i] < 0 || hm_nodes_tier(mover->nodes, status[i]) != mover->from || is_unmovable(mover, page[i]))
             continue;
         const struct hm_mapped *mapped = hm_maps_mapped(&mover->maps[mover->space], page[i]);
-        /* It is the file's page still where a program has not written to its data. Else a file has come in place of
-         * private memory since the mappings were read: whose, is not known. */
+        /* Nobody has written to this page of a program's data, or else a file has come in place of private memory since
+         * the mappings were read: whose, is not known. */
         if (!mapped && mover->is_file[i])
             continue;
         if (!is_harmless(mover, mapped, &pool)) {

@@ -59,9 +59,9 @@ static void add(struct hm_maps *maps, const struct hm_maps_reader *reader, const
 }
 
 /*
- * Is this the data of a program or library? The loader makes the first part of them read-only once it has written
- * addresses there: then they are two mappings, in the file as in memory one after the other. A page that was written is
- * private memory, and no more the file's.
+ * Is this the data of a program or library? Pages there that the process or its loader has written are copies of its
+ * own; the mover leaves out the rest (hm_present_next). The loader makes the first part read-only when it has written
+ * addresses there: then the data are two mappings, one after the other in the file as in memory.
  */
 static bool is_data(const struct group *group, size_t i)
 {
