@@ -131,6 +131,21 @@ static bool is_unmovable(struct hm_mover *mover, uint64_t page)
     return hm_unmovable_has(&mover->unmovable, key);
 }
 
+/*
+ * Is the page of a file where private memory is expected? Nobody has written to this page of a program's data, or else
+ * a file has come in place of private memory since the mappings were read: whose, is not known. Notes it as unmovable,
+ * until its process has a page of its own there.
+ */
+static bool is_of_unknown_file(struct hm_mover *mover, const struct hm_mapped *mapped, size_t i)
+{
+    uint64_t key = HM_PAGE(mover->space, mover->page[i]);
+    if (mapped || !mover->is_file[i])
+        return false;
+    hm_unmovable_forget_one(&mover->unmovable, key); /* however often it was looked at: it was never tried */
+    hm_unmovable_add(&mover->unmovable, key, true);
+    return true;
+}
+
 /* Adds those of the n pages that were found to batches that are to be moved. Returns as gather(). */
 static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n, uint64_t *limit)
 {
@@ -148,12 +163,10 @@ static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n,
                 return false;
             known += more;
         }
-        if (status[i] < 0 || hm_nodes_tier(mover->nodes, status[i]) != mover->from || is_unmovable(mover, page[i]))
+        if (status[i] < 0 || hm_nodes_tier(mover->nodes, status[i]) != mover->from)
             continue;
         const struct hm_mapped *mapped = hm_maps_mapped(&mover->maps[mover->space], page[i]);
-        /* Nobody has written to this page of a program's data, or else a file has come in place of private memory since
-         * the mappings were read: whose, is not known. */
-        if (!mapped && mover->is_file[i])
+        if (is_of_unknown_file(mover, mapped, i) || is_unmovable(mover, page[i]))
             continue;
         if (!is_harmless(mover, mapped, &pool)) {
             mover->moved.unmoved[HM_UNMOVED_ROOM]++;

@@ -2,8 +2,8 @@
 /*
  * Remembers pages that the kernel did not move, so that they are not tried again and again while they stay mapped: a
  * busy page is tried twice, a shared one once, and once more when its process has it for itself: the other one may have
- * been a child that has ended, or executes another program. The table has a fixed size: a new entry may replace an
- * older one, whose pages are then tried once more.
+ * been a child that has ended, or executes another program. A page of a file that stays in place counts as shared. The
+ * table has a fixed size: a new entry may replace an older one, whose pages are then tried once more.
  */
 #ifndef HM_MIGRATOR_MOVE_UNMOVABLE_H
 #define HM_MIGRATOR_MOVE_UNMOVABLE_H

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/marks.h"
 #include "migrator/move/present.h"
 #include "migrator/watch/powers.h"
 
@@ -25,6 +26,7 @@ struct move_kernel kernel;
 long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_ioctl(int fd, unsigned long request, void *argument);
+ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at);
 
 void kernel_reset(int node)
 {
@@ -224,4 +226,17 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
     }
     scan->walk_end = scan->end;
     return 0;
+}
+
+ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at)
+{
+    uint64_t *entry = out, first = (uint64_t)at / sizeof(*entry);
+    assert_int_equal(fd, PAGEMAP);
+    assert_true(first >= FIRST && first + size / sizeof(*entry) <= FIRST + PAGES);
+    for (size_t i = 0; i < size / sizeof(*entry); i++) {
+        uint64_t page = first - FIRST + i;
+        entry[i] = (kernel.node[page] == ABSENT ? 0 : HM_MARK_PRESENT) | (kernel.is_file[page] ? HM_MARK_FILE : 0) |
+                   (kernel.is_shared[page] ? 0 : HM_MARK_ALONE);
+    }
+    return (ssize_t)size;
 }

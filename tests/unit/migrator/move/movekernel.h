@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A model of the kernel's move_pages(2) with its traps (do_pages_move() in mm/migrate.c), of the time it takes, and of
- * PAGEMAP_SCAN. A test program must link with --wrap for move_pages, clock_gettime and ioctl.
+ * the page map with PAGEMAP_SCAN. A test program must link with --wrap for move_pages, clock_gettime, ioctl and pread.
  */
 #ifndef MOVEKERNEL_H
 #define MOVEKERNEL_H

@@ -135,6 +135,29 @@ static void test_a_file_in_place_of_private_memory_stays(void **state)
     assert_int_equal(kernel.submitted[100] + kernel.submitted[149], 0);
 }
 
+/* Where nobody has written to a program's data, they are the file's. Heat of such pages is told as that of pages which
+ * cannot be moved. */
+static void test_data_of_a_program_can_be_moved_once_written(void **state)
+{
+    (void)state;
+    const uint64_t written = HM_PAGE(0, FIRST + 100), constant = written + 1;
+    mover.has_huge = false;
+    kernel.is_file[100] = kernel.is_file[101] = true;
+    for (int phase = 0; phase < 3; phase++) {
+        hm_mover_begin(&mover, UINT64_MAX, UINT64_MAX);
+        promote(100, 50);
+        assert_true(hm_unmovable_has(&mover.unmovable, written));
+        assert_true(hm_unmovable_has(&mover.unmovable, constant));
+    }
+    kernel.is_file[100] = false;
+    hm_mover_begin(&mover, UINT64_MAX, UINT64_MAX);
+    promote(100, 50);
+    assert_int_equal(kernel.node[100], 0);
+    assert_false(hm_unmovable_has(&mover.unmovable, written));
+    assert_int_equal(kernel.node[101], 2);
+    assert_true(hm_unmovable_has(&mover.unmovable, constant));
+}
+
 static void test_pinned_pages_hold_up_nobody(void **state)
 {
     (void)state;
@@ -232,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_file_that_is_not_the_users_any_more_stays, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_huge_pages_of_hugetlbfs, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_in_place_of_private_memory_stays, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_data_of_a_program_can_be_moved_once_written, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_pinned_pages_hold_up_nobody, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_a_node_that_is_refused, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_refused_among_others, move_set_up, move_tear_down),
