@@ -85,7 +85,7 @@ static struct hm_rank *find_slot(struct hm_ranks *ranks)
 }
 
 /* Takes the process into the list. Returns whether it is there; errno is EMFILE or ENFILE where there is no slot or
- * no descriptor for it. */
+ * no descriptor for it, and ESRCH where it has ended. */
 static bool take(struct hm_ranks *ranks, pid_t pid)
 {
     struct hm_rank *slot = find_slot(ranks);
@@ -94,7 +94,7 @@ static bool take(struct hm_ranks *ranks, pid_t pid)
     int pidfd = slot ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (pidfd < 0)
         return false;
-    errno = ESRCH;
+    errno = EPERM;
     if (!hm_descriptors_may_keep(pidfd) || !is_believed(ranks, pid) || hm_process_identify(pid, &process) != 0 ||
         !is_alive(pidfd)) {
         close(pidfd);
@@ -255,8 +255,11 @@ int hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error)
         if (found.pid[i] == self || found.pid[i] == ranks->aside || (i > 0 && found.pid[i] == found.pid[i - 1]) ||
             (known > 0 && bsearch(&wanted, ranks->by_pid, known, sizeof(wanted), compare_index)))
             continue;
-        if (!take(ranks, found.pid[i]) && (errno == EMFILE || errno == ENFILE))
-            ranks->n_lacking++;
+        if (take(ranks, found.pid[i]))
+            continue;
+        ranks->n_lacking += errno == EMFILE || errno == ENFILE;
+        if (errno == ESRCH)
+            strike(ranks, found.pid[i]);
     }
     index_living(ranks);
     free(found.pid);

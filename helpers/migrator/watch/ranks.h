@@ -52,8 +52,8 @@ struct hm_ranks {
  * calling process. It is empty until hm_ranks_update(). Returns 0, or -1 (EINVAL, ENOMEM). hm_ranks_free frees it.
  */
 int hm_ranks_init(struct hm_ranks *ranks, const char *cgroup, uid_t uid, struct hm_error *error);
-/* The same for a fixed list of processes, which is copied. One that is gone does not come back: another one may get its
- * number. */
+/* The same for a fixed list of processes, which is copied. One that is gone, at the first look or later, does not come
+ * back: another one may get its number. */
 int hm_ranks_init_list(struct hm_ranks *ranks, const pid_t *pids, uint32_t count, uid_t uid, struct hm_error *error);
 void hm_ranks_free(struct hm_ranks *ranks);
 /*

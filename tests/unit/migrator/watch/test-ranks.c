@@ -139,6 +139,23 @@ static void end_child(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
+/* The number of a process that has ended before the first look may be another one's at the second. */
+static void test_one_that_was_never_there(void **state)
+{
+    (void)state;
+    struct hm_ranks ranks;
+    pid_t pid[2] = {start_child(), start_child()};
+    end_child(pid[0]);
+    assert_int_equal(hm_ranks_init_list(&ranks, pid, 2, getuid(), NULL), 0);
+    n_opened = 0;
+    assert_int_equal(hm_ranks_update(&ranks, NULL), 1);
+    assert_int_equal(n_opened, 2);
+    assert_int_equal(hm_ranks_update(&ranks, NULL), 1);
+    assert_int_equal(n_opened, 2);
+    end_child(pid[1]);
+    hm_ranks_free(&ranks);
+}
+
 static void test_come_and_go(void **state)
 {
     (void)state;
@@ -249,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_user),
         cmocka_unit_test(test_bad_cgroups),
+        cmocka_unit_test(test_one_that_was_never_there),
         cmocka_unit_test(test_come_and_go),
         cmocka_unit_test(processes_of_others_are_not_counted_as_lacking),
         cmocka_unit_test(processes_do_not_take_the_last_descriptors),
