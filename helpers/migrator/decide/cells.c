@@ -6,11 +6,11 @@
 
 #include "base/search.h"
 
-#define FAR                                                                                                            \
-    8.0 /* cells that are more than so many times their size apart are not joined, if there is room for them           \
-         */
+/* Cells that are more than so many times their size apart are not joined, if there is room for them; and the most that
+ * this is doubled to where there is none: more than any two cells of a process can be apart. */
+#define FAR 8.0
 #define FURTHEST 0x1p60
-#define USUAL 4
+#define USUAL 4 /* a cell with so many times the mean evidence of all has much */
 /* A cell with less evidence is removed. One counted sample has so little after some six phases. */
 #define LEAST_EVIDENCE 0.05
 
@@ -101,8 +101,8 @@ static size_t join_neighbours(struct hm_cell *cell, size_t n, double limit, doub
 
 /*
  * Reduces the n cells of the array to at most `most`, by joining neighbours with little evidence, the least first, that
- * are no more than FAR apart. If that is not enough before cells tell as much as USUAL ones, samples lie far apart:
- * then cells that are further apart are joined, too, the nearest first. Returns the new number.
+ * are no more than FAR times their size apart. If that is not enough before cells have USUAL times the mean evidence,
+ * samples lie far apart: then cells that are further apart are joined, too, the nearest first. Returns the new number.
  */
 static size_t coarsen(struct hm_cell *cell, size_t n, size_t most)
 {
