@@ -61,13 +61,15 @@ static void add(struct hm_maps *maps, const struct hm_maps_reader *reader, const
 /*
  * Is this the data of a program or library? Pages there that the process or its loader has written are copies of its
  * own; the mover leaves out the rest (hm_present_next). The loader makes the first part read-only when it has written
- * addresses there: then the data are two mappings, one after the other in the file as in memory.
+ * addresses there: then the data are two mappings, one after the other in memory. They are so in the file, too, or, by
+ * some linkers (lld), the page in which one ends is also that in which the other begins.
  */
 static bool is_data(const struct group *group, size_t i)
 {
     const struct hm_mapping *line = &group->line[i], *next = i + 1 < group->n ? line + 1 : NULL;
+    uint64_t end = line->offset + line->range.n_pages;
     bool goes_on = next && next->is_writable && next->range.first == line->range.first + line->range.n_pages &&
-                   next->offset == line->offset + line->range.n_pages;
+                   (next->offset == end || next->offset + 1 == end);
     return line->kind == HM_MEMORY_FILE && !line->is_shared && !line->is_code && (line->is_writable || goes_on);
 }
 

@@ -130,6 +130,43 @@ static void test_data_of_a_program(void **state)
     hm_maps_free(&maps);
 }
 
+/* The part that is read-only since the loader wrote there has two pages. Where in the file the writable part begins, is
+ * the linker's choice; what is elsewhere in the file is none of it. */
+static void test_data_that_the_loader_made_read_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *about;
+        off_t first, next; /* pages of the file, where the two parts begin */
+        enum hm_memory_kind kind;
+    } rows[] = {
+        {"one after the other, as ld has them", 1, 3, HM_MEMORY_PRIVATE},
+        {"both in one page of the file, as lld has them", 1, 2, HM_MEMORY_PRIVATE},
+        {"constants, and data from elsewhere", 1, 6, HM_MEMORY_PROGRAM},
+        {"constants, and data from before them", 5, 2, HM_MEMORY_PROGRAM},
+    };
+    const size_t page = hm_page_size();
+    int fd = memfd_create("program", MFD_CLOEXEC);
+    assert_true(fd >= 0 && ftruncate(fd, 8 * (off_t)page) == 0);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_maps maps = {.n = 0};
+        const int flags = MAP_PRIVATE | MAP_FIXED;
+        char *code = mmap(NULL, 4 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+        assert_ptr_not_equal(code, MAP_FAILED);
+        char *first = mmap(code + page, 2 * page, PROT_READ, flags, fd, rows[i].first * (off_t)page);
+        char *next = mmap(code + 3 * page, page, PROT_READ | PROT_WRITE, flags, fd, rows[i].next * (off_t)page);
+        assert_true(first != MAP_FAILED && next != MAP_FAILED);
+        read_own(&maps, 0, NULL);
+        assert_int_equal(hm_maps_kind(&maps, page_of(code)), HM_MEMORY_PROGRAM);
+        assert_int_equal(hm_maps_kind(&maps, page_of(next)), HM_MEMORY_PRIVATE);
+        if (hm_maps_kind(&maps, page_of(first)) != rows[i].kind)
+            fail_msg("%s", rows[i].about);
+        hm_maps_free(&maps);
+        munmap(code, 4 * page);
+    }
+    close(fd);
+}
+
 static void test_mapped_twice(void **state)
 {
     (void)state;
@@ -229,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_files_that_are_put_aside),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_data_of_a_program),
+        cmocka_unit_test(test_data_that_the_loader_made_read_only),
         cmocka_unit_test(test_mapped_twice),
         cmocka_unit_test(test_many_mappings),
         cmocka_unit_test(test_no_process),
