@@ -122,7 +122,7 @@ struct hm_live_load {
     struct hm_load curves;
     uint64_t counted_ns; /* when the counters had these bytes in the fast and the slow tier; 0: never */
     double counted[2];
-    double still_s; /* how long the phases took since the counters had more */
+    double still_s; /* how long the phases took that have ended since then without a new reading */
     struct hm_loadshare seen;
     struct hm_heat_share share; /* `fast` is 1 where nothing is known */
 };

@@ -92,8 +92,9 @@ static bool add_up(const struct hm_samples *samples, const struct hm_set *nodes,
 }
 
 /*
- * Reads the counters. COUNTED: the traffic since the last look is known, in GB/s. STILL_COUNTED: the monitor has not
- * read them again since that look, which found the traffic; `passed_s` has passed since.
+ * Looks at what the monitor has last read of the counters; `passed_s` has passed since the last look of a phase.
+ * COUNTED: the traffic since the reading before is known, in GB/s. STILL_COUNTED: there is no new reading, but a
+ * traffic from before, and not for long.
  */
 static enum counted read_counters(struct hm_live *live, double passed_s, double gbs[2])
 {
