@@ -119,5 +119,5 @@ int main(void)
         while (any_is_at_work())
             for (int i = 0; i < PAUSES; i++)
                 __builtin_ia32_pause();
-    err(1, "the events of requests have ended");
+    errx(1, "the events of requests have ended");
 }
