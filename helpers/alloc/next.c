@@ -14,7 +14,6 @@
 #define ALIGN 16
 
 struct hm_next hm_next;
-static atomic_bool has_next;
 
 /* Memory for the loader while it looks up the next library's functions: some versions of dlsym allocate. It is never
  * freed. */
@@ -62,11 +61,9 @@ static bool knows_sizes(void)
                              (const void *)(uintptr_t)hm_next.malloc_usable_size);
 }
 
-bool hm_next_is_ready(void)
+bool hm_next_find(void)
 {
     static _Thread_local bool is_looking;
-    if (atomic_load_explicit(&has_next, memory_order_acquire))
-        return true;
     if (is_looking)
         return false;
     int number = errno;
@@ -84,7 +81,7 @@ bool hm_next_is_ready(void)
             abort(); /* here too, because the compiler wants the result of writev to be used */
         abort();
     }
-    atomic_store_explicit(&has_next, true, memory_order_release);
+    atomic_store_explicit(&hm_next.is_found, true, memory_order_release);
     errno = number;
     return true;
 }

@@ -7,6 +7,7 @@
 #ifndef HM_ALLOC_NEXT_H
 #define HM_ALLOC_NEXT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,6 +21,7 @@ struct hm_next {
     int (*posix_memalign)(void **, size_t, size_t);
     size_t (*malloc_usable_size)(void *);
     bool knows_sizes; /* malloc_usable_size is of the library that malloc is of, and so may be asked of its memory */
+    atomic_bool is_found;
 };
 
 extern struct hm_next hm_next;
@@ -28,7 +30,13 @@ extern const char hm_next_library[];
 
 /* Look up the next library's functions, once. Returns false only inside that look-up, where dlsym itself calls malloc:
  * then memory comes from the arena. Ends the program where there is no other malloc. */
-bool hm_next_is_ready(void);
+bool hm_next_find(void);
+
+/* Are they found? Looks them up where not, as above. */
+static inline bool hm_next_is_ready(void)
+{
+    return atomic_load_explicit(&hm_next.is_found, memory_order_acquire) || hm_next_find();
+}
 
 /* Memory from a small arena, zeroed and used once. NULL (ENOMEM) where it is used up. */
 void *hm_arena_take(size_t bytes);

@@ -32,7 +32,8 @@ size_t hm_small_bytes(const void *memory)
     return 0;
 }
 
-void hm_small_give(void *memory)
+bool hm_small_give(void *memory)
 {
     (void)memory;
+    return false;
 }

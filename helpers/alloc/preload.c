@@ -127,9 +127,7 @@ static void release(void *memory)
     int number = errno;
     if (!memory || hm_arena_has(memory))
         return;
-    if (hm_small_has(memory))
-        hm_small_give(memory);
-    else if (!release_large(memory) && hm_next_is_ready())
+    if (!hm_small_give(memory) && !release_large(memory) && hm_next_is_ready())
         hm_next.free(memory);
     errno = number;
 }

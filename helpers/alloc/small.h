@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Allocations of less than HM_ALLOC_LEAST bytes that a preload library places, for preload.c. nosmall.c is for a
- * library that places none. None of these calls malloc; all keep errno but hm_small_take.
+ * library that places none. None of these calls malloc. hm_small_take and hm_small_give may change errno.
  */
 #ifndef HM_ALLOC_SMALL_H
 #define HM_ALLOC_SMALL_H
@@ -25,6 +25,7 @@ bool hm_small_has(const void *memory);
 bool hm_small_stays(const void *memory, struct hm_preload_where where);
 /* The bytes that can be used of it, at least as many as were asked for. */
 size_t hm_small_bytes(const void *memory);
-void hm_small_give(void *memory);
+/* Frees such memory. False: it is none, or NULL. */
+bool hm_small_give(void *memory);
 
 #endif

@@ -32,6 +32,7 @@ static atomic_bool is_open;
 static unsigned arena[ARENAS + 1];
 static atomic_uint n_threads;
 static _Thread_local unsigned place; /* of this thread's arena, plus 1; 0: none yet */
+static _Thread_local bool is_own;    /* jemalloc's malloc has that arena, too */
 /* There was no memory for the arenas. Until then, or until some of theirs is freed, they are not asked again, as that
  * takes longer than an allocation. */
 static _Atomic uint64_t paused_until_ns[HM_GUIDE_LIMITED + 1]; /* by tier */
@@ -144,23 +145,40 @@ static unsigned arena_for(enum hm_guide_tier tier)
         pthread_once(&once_of[LIMITED], make_limited);
         return arena[LIMITED];
     }
-    if (place == 0)
+    if (place == 0) {
         place = atomic_fetch_add(&n_threads, 1) % arenas() + 1;
-    pthread_once(&once_of[place - 1], make);
+        pthread_once(&once_of[place - 1], make);
+        unsigned *mine = &arena[place - 1];
+        is_own = *mine != NONE && hm_jemalloc_mallctl("thread.arena", NULL, NULL, mine, sizeof(*mine)) == 0;
+    }
     return arena[place - 1];
 }
 
-/* jemalloc aligns what is smaller than ALIGN to 8 bytes only, and libc does not. */
+/* Most allocations are for malloc: mallocx takes longer. jemalloc aligns what is smaller than ALIGN to 8 bytes only,
+ * and libc does not. */
+static void *take_of(unsigned mine, enum hm_guide_tier tier, size_t alignment, size_t bytes, bool is_zeroed)
+{
+    size_t aligned = hm_most(bytes, ALIGN);
+    if (is_own && tier == HM_GUIDE_FAST && alignment <= ALIGN && !is_zeroed)
+        return hm_jemalloc_malloc(aligned);
+    int flags = MALLOCX_ARENA((int)mine) | MALLOCX_ALIGN(alignment) | (is_zeroed ? MALLOCX_ZERO : 0);
+    return hm_jemalloc_mallocx(aligned, tier == HM_GUIDE_LIMITED ? flags | UNCACHED : flags);
+}
+
+static bool is_ready(void)
+{
+    if (atomic_load_explicit(&is_open, memory_order_relaxed))
+        return true;
+    pthread_once(&once, begin);
+    return atomic_load_explicit(&is_open, memory_order_relaxed);
+}
+
 static void *take(enum hm_guide_tier tier, size_t alignment, size_t bytes, bool is_zeroed)
 {
-    pthread_once(&once, begin);
-    if (!atomic_load_explicit(&is_open, memory_order_relaxed) || is_paused(tier) || alignment > HM_EXTENTS_ALIGN)
+    if (!is_ready() || is_paused(tier) || alignment > HM_EXTENTS_ALIGN)
         return NULL;
     unsigned mine = arena_for(tier);
-    int flags = MALLOCX_ARENA((int)mine) | MALLOCX_ALIGN(alignment) | (is_zeroed ? MALLOCX_ZERO : 0);
-    if (tier == HM_GUIDE_LIMITED)
-        flags |= UNCACHED;
-    void *memory = mine == NONE ? NULL : hm_jemalloc_mallocx(hm_most(bytes, ALIGN), flags);
+    void *memory = mine == NONE ? NULL : take_of(mine, tier, alignment, bytes, is_zeroed);
     if (!memory)
         atomic_store(&paused_until_ns[tier], hm_clock_ns(CLOCK_MONOTONIC_COARSE) + PAUSE_NS);
     /* Where a thread ends, and its data of jemalloc is gone, jemalloc takes memory of its own arena for all. */
@@ -199,11 +217,13 @@ size_t hm_small_bytes(const void *memory)
 }
 
 /* In a handler of fork it stays allocated, in the child and in the parent. */
-void hm_small_give(void *memory)
+bool hm_small_give(void *memory)
 {
-    if (!hm_guide_enter())
-        return;
     enum hm_guide_tier tier = hm_extents_tier(memory);
+    if (tier == HM_GUIDE_SLOW)
+        return false;
+    if (!hm_guide_enter())
+        return true;
     bool is_limited = tier == HM_GUIDE_LIMITED, can_free = atomic_load_explicit(&is_open, memory_order_relaxed);
     if (can_free && is_limited)
         hm_jemalloc_dallocx(memory, UNCACHED);
@@ -213,4 +233,5 @@ void hm_small_give(void *memory)
     if (atomic_load_explicit(paused, memory_order_relaxed) != 0)
         atomic_store_explicit(paused, 0, memory_order_relaxed);
     hm_guide_leave();
+    return true;
 }

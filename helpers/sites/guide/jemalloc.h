@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+void *hm_jemalloc_malloc(size_t bytes);
 void *hm_jemalloc_mallocx(size_t bytes, int flags);
 void hm_jemalloc_free(void *memory);
 void hm_jemalloc_dallocx(void *memory, int flags);

@@ -102,20 +102,7 @@ int hm_guide_bind_fast(void *memory, size_t bytes, bool has_pages)
                      : hm_kernel_prefer_any(memory, bytes, &fast_nodes);
 }
 
-static _Thread_local bool is_inside; /* of the library: the walk, or what it calls, allocates */
-
-bool hm_guide_enter(void)
-{
-    if (is_inside)
-        return false;
-    is_inside = true;
-    return true;
-}
-
-void hm_guide_leave(void)
-{
-    is_inside = false;
-}
+_Thread_local bool hm_guide_is_inside;
 
 /* What is known of a site: its tier, or DIVIDED and the number of its part in the table. */
 #define TIER UINT64_C(3)

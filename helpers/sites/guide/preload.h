@@ -39,9 +39,22 @@ uint64_t hm_guide_least(enum hm_guide_tier tier, uint64_t bytes);
 void hm_guide_fit(void);
 void hm_guide_give(enum hm_guide_tier tier, uint64_t bytes);
 
-/* Has this thread come from the library itself? Then its allocations are not guided. */
-bool hm_guide_enter(void); /* returns whether it had not; then hm_guide_leave has to follow */
-void hm_guide_leave(void);
+extern _Thread_local bool hm_guide_is_inside; /* of the library: the walk, or what it calls, allocates */
+
+/* Has this thread come from the library itself? Then its allocations are not guided. Returns whether it had not; then
+ * hm_guide_leave has to follow. */
+static inline bool hm_guide_enter(void)
+{
+    if (hm_guide_is_inside)
+        return false;
+    hm_guide_is_inside = true;
+    return true;
+}
+
+static inline void hm_guide_leave(void)
+{
+    hm_guide_is_inside = false;
+}
 
 /* What was known of code may be wrong: an object was unloaded. */
 void hm_guide_forget_code(void);

@@ -6,18 +6,42 @@
 #ifndef HM_SITES_RECORD_NOTES_H
 #define HM_SITES_RECORD_NOTES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "blocks.h"
 
-/* Opens the files, once. Returns whether allocations are to be noted. */
-bool hm_notes_are_on(void);
+extern _Thread_local bool hm_notes_are_inside; /* of the library, or of the next malloc */
 
-/* Has this thread come from the library itself, or from the next malloc? Then nothing is noted. */
-bool hm_notes_enter(void); /* returns whether it had not; then hm_notes_leave has to follow */
-void hm_notes_leave(void);
+/* Has this thread come from there? Then nothing is noted. Returns whether it had not; then hm_notes_leave has to
+ * follow. */
+static inline bool hm_notes_enter(void)
+{
+    if (hm_notes_are_inside)
+        return false;
+    hm_notes_are_inside = true;
+    return true;
+}
+
+static inline void hm_notes_leave(void)
+{
+    hm_notes_are_inside = false;
+}
+
+extern atomic_int hm_notes_state;
+enum { HM_NOTES_NOT_ASKED, HM_NOTES_OFF, HM_NOTES_ON };
+
+/* Opens the files, once. Returns whether allocations are to be noted. */
+bool hm_notes_begin(void);
+
+/* Are allocations to be noted? Opens the files where they are not. */
+static inline bool hm_notes_are_on(void)
+{
+    int state = atomic_load_explicit(&hm_notes_state, memory_order_acquire);
+    return state == HM_NOTES_ON || (state == HM_NOTES_NOT_ASKED && hm_notes_begin());
+}
 
 /* Allocations of fewer bytes are small. */
 uint64_t hm_notes_least(void);

@@ -20,29 +20,14 @@
 
 #define MOST_FILES 4096 /* names that are tried for a file */
 
-enum { NOT_ASKED, OFF, ON };
-
 struct hm_forklock hm_notes_lock;
 struct hm_sites_table *hm_notes_table;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_int state = NOT_ASKED;
 static pid_t owner; /* the process whose file it is */
 
-static _Thread_local bool is_inside;
-
-bool hm_notes_enter(void)
-{
-    if (is_inside)
-        return false;
-    is_inside = true;
-    return true;
-}
-
-void hm_notes_leave(void)
-{
-    is_inside = false;
-}
+_Thread_local bool hm_notes_are_inside;
+atomic_int hm_notes_state = HM_NOTES_NOT_ASKED;
 
 static const char *folder; /* of the environment; it stays while the process lives */
 
@@ -109,8 +94,8 @@ static void end_fork_in_child(void)
     int before, number = errno;
     bool is_whole = hm_forklock_end_fork_in_child(&hm_notes_lock), is_outside = hm_notes_enter();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    if (is_whole && atomic_load(&state) == ON && !open_process())
-        atomic_store(&state, OFF);
+    if (is_whole && atomic_load(&hm_notes_state) == HM_NOTES_ON && !open_process())
+        atomic_store(&hm_notes_state, HM_NOTES_OFF);
     pthread_setcancelstate(before, NULL);
     errno = number;
     if (is_outside)
@@ -136,20 +121,18 @@ static void begin(void)
 {
     int before, number = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    atomic_store(&state, begin_notes() ? ON : OFF);
+    atomic_store(&hm_notes_state, begin_notes() ? HM_NOTES_ON : HM_NOTES_OFF);
     pthread_setcancelstate(before, NULL);
     errno = number;
 }
 
-bool hm_notes_are_on(void)
+bool hm_notes_begin(void)
 {
-    int found = atomic_load_explicit(&state, memory_order_acquire);
-    if (found == NOT_ASKED && hm_notes_enter()) {
-        pthread_once(&once, begin);
-        hm_notes_leave();
-        found = atomic_load(&state);
-    }
-    return found == ON;
+    if (!hm_notes_enter())
+        return false;
+    pthread_once(&once, begin);
+    hm_notes_leave();
+    return atomic_load(&hm_notes_state) == HM_NOTES_ON;
 }
 
 bool hm_notes_are_ours(void)
@@ -159,8 +142,8 @@ bool hm_notes_are_ours(void)
 
 bool hm_notes_stop(void)
 {
-    if (atomic_load(&state) != ON || !hm_notes_are_ours())
+    if (atomic_load(&hm_notes_state) != HM_NOTES_ON || !hm_notes_are_ours())
         return false;
-    atomic_store(&state, OFF);
+    atomic_store(&hm_notes_state, HM_NOTES_OFF);
     return true;
 }
