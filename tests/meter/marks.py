@@ -21,13 +21,13 @@ def counts(mark, *kinds):
     return totals
 
 
-def grown(marks, name, *kinds):
-    """Return {node: accesses between the marks NAME.start and NAME.end}."""
-    before, after = (counts(marks[f"{name}.{edge}"], *kinds) for edge in ("start", "end"))
+def grown(marks, name, *kinds, edges=("start", "end")):
+    """Return {node: accesses between two marks, NAME.start and NAME.end by default}."""
+    before, after = (counts(marks[f"{name}.{edge}"], *kinds) for edge in edges)
     return {node: count - before.get(node, 0) for node, count in after.items()}
 
 
-def fast_share(marks, name, *kinds):
+def fast_share(marks, name, *kinds, edges=("start", "end")):
     """Return the share of these accesses that fast nodes served."""
-    totals = grown(marks, name, *kinds)
+    totals = grown(marks, name, *kinds, edges=edges)
     return sum(totals.get(node, 0) for node in FAST_NODES) / sum(totals.values())

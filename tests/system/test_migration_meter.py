@@ -40,6 +40,7 @@ SOON = "migrate,overhead=10%,interval=5s"
 WORK_SOON = WORK // 4
 OTHERS = 0.05
 STRETCH = 3_000_000  # accesses of all ranks together
+PARTS = 3  # of a stretch
 SETTLE = 15  # the most whole phases until a steady state
 SETTLE_FASTER = 5
 SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of the page cache that is left
@@ -78,11 +79,15 @@ def make(request):
         hotset.close()
 
 
-def stretch(hotset, name, accesses=STRETCH, **shares):
-    claim(name, {"accesses": accesses, **shares})
+def stretch(hotset, name, **shares):
+    """Claims these shares of a stretch. It has parts, as all processes of the guest are counted: what others do for a
+    moment is in one part."""
+    edges = ["start", *range(1, PARTS), "end"]
+    claim(name, {"accesses": STRETCH, "edges": edges, **shares})
     migration.mark(f"{name}.start")
-    hotset.wait_accesses(accesses)
-    migration.mark(f"{name}.end")
+    for edge in edges[1:]:
+        hotset.wait_accesses(STRETCH // PARTS)
+        migration.mark(f"{name}.{edge}")
 
 
 @pytest.fixture
