@@ -109,6 +109,13 @@ static bool has_slice(uint64_t slice, uint64_t rank)
     return day_share >= 1 || ((slice + rank) % 2 == 0 && !is_disturbed);
 }
 
+/* How long from now on (s) the processor knows a page that is used at this rate: it loses what it knows by chance. */
+static double hidden_s(double rate)
+{
+    bool is_known = (double)day_random(UINT64_C(1) << 32) < rate / (rate + day_evictions) * 0x1p32;
+    return is_known ? -log1p(-(double)day_random(UINT64_C(1) << 32) * 0x1p-32) / day_evictions : 0;
+}
+
 /*
  * How long the use of a page can be seen between two times (s), if it is used at this rate while its rank runs. A use
  * is seen where the processor has to look the page up anew: as each slice begins, and until then if the page was not
@@ -119,7 +126,7 @@ static double seen_s(uint64_t rank, double rate, double from, double to)
     double seen = 0, known_from = -1; /* since when the processor may know the page */
     uint64_t first = (uint64_t)(from / SLICE_S);
     if (day_share >= 1)
-        return to - from;
+        return fmax(to - from - hidden_s(rate), 0);
     while (has_slice(first - 1, rank))
         first--;
     if (has_slice(first, rank))

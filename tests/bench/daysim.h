@@ -156,6 +156,9 @@ struct day_visit_costs {
 extern struct day_visit_costs day_visit_costs;
 /* The share of time that each process runs; 1: it has a CPU for itself. */
 extern double day_share;
+/* How often per second the TLB loses a translation, where processes have CPUs for themselves. While it has one, no use
+ * of the page is seen. */
+extern double day_evictions;
 /* How often per second the page at this address of a rank is used. */
 double day_rate(const struct day_rank *rank, uint64_t page);
 /* Do what is due. Returns when there is something to do again (CLOCK_MONOTONIC, in ns). */

@@ -24,12 +24,12 @@
 #define HM_DAMON_VISIT_LOOKS 6    /* looks in a visit */
 #define HM_DAMON_MOST_PROBES 512  /* pages in a burst */
 #define HM_DAMON_MOST_BLOCKS 8192 /* as many as the decision code keeps apart with ease */
-#define HM_DAMON_LEVELS 13        /* times between two looks */
+#define HM_DAMON_LEVELS 15        /* times between two looks */
 
-/* The time between two looks at a level, in us: 62, 125, 250, 500, 1000 and so on. */
+/* The time between two looks at a level, in us: 15, 31, 62, 125, 250, 500, 1000 and so on. */
 static inline uint32_t hm_damon_level_us(unsigned level)
 {
-    return (UINT32_C(1000) << level) >> 4;
+    return (UINT32_C(1000) << level) >> 6;
 }
 
 /* A page that a burst looks at. */

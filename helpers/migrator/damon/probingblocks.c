@@ -8,7 +8,7 @@
 #include "base/amount.h"
 #include "base/pagesize.h"
 
-#define SHARED_LEVEL 7       /* 8 ms: a process that shares its CPUs seldom waits longer for one */
+#define SHARED_LEVEL 9       /* 8 ms: a process that shares its CPUs seldom waits longer for one */
 #define ALONE 0.9            /* share of time: a process that runs so long shares its CPUs with none */
 #define FIRST_VISIT_S 200e-6 /* assumed CPU time of a visit, until it is measured */
 #define UNLIKE 2.0           /* times as much or as little: more is another cost */
@@ -19,6 +19,7 @@
  * the first level. Kernels before 6.7 end an aggregation by the clock: what this takes is missing from the looks there.
  */
 #define LOOK_PARTS 0.5
+#define FEWEST_PROBES 16 /* pages of a burst: with more, to go over them takes longer than the shortest times */
 
 static double visit_s(const struct hm_damon_probing *probing)
 {
@@ -61,7 +62,7 @@ void hm_probing_share_out(struct hm_damon_probing *probing, const struct hm_damo
     double wanted = fmin(LOOK_PARTS * length_s, paid_s) / visit_s(probing);
     if (probing->pass_us > 0)
         wanted = fmin(wanted, 2 * hm_damon_level_us(probing->common) / probing->pass_us);
-    wanted = fmin(fmax(wanted, HM_PROBING_ENOUGH), HM_DAMON_MOST_PROBES);
+    wanted = fmin(fmax(wanted, FEWEST_PROBES), HM_DAMON_MOST_PROBES);
     uint32_t left = HM_DAMON_MOST_PROBES - probing->n_processes; /* beyond the one for each */
     for (unsigned p = 0; p < probing->n_processes; p++) {
         if (probing->process[p].has_ended)

@@ -5,7 +5,7 @@
 
 #include "probing.h"
 
-#define HM_PROBING_FIRST 8                 /* level that blocks begin with: 16 ms */
+#define HM_PROBING_FIRST 10                /* level that blocks begin with: 16 ms */
 #define HM_PROBING_UNKNOWN HM_DAMON_LEVELS /* the block had no visit yet: it takes the usual level */
 #define HM_PROBING_ENOUGH 32 /* blocks of a level: a burst of fewer costs nearly as much as one of so many */
 

@@ -11,7 +11,7 @@
 #include "unit/lib/rows.h"
 
 #define FIRST_US 16000
-#define SHORTEST_US 62
+#define SHORTEST_US 15
 #define LONGEST_US 256000
 #define SHARED_US 8000
 
@@ -168,14 +168,14 @@ static void looks_while_a_process_waits_do_not_count(void **state)
         struct some_pages found[4];
         uint32_t looks;
     } rows[] = {
-        {0.5, 7, {{4, 5}, {60, 3}}, 5},                    /* four pages of 64 are in use whenever it runs */
-        {0.5, 8, {{4, 5}, {60, 3}}, 5},                    /* the same with twice the time */
-        {0.5, 7, {{1, 6}, {2, 5}, {61, 3}}, 5},            /* one page alone may be so by chance */
-        {0.5, 7, {{2, 4}, {62, 0}}, 4},                    /* most of its memory is idle */
-        {0.5, 7, {{64, 1}}, 0},                            /* it ran in three looks, or is seldom in use */
-        {0.5, 7, {{7, 5}}, HM_DAMON_VISIT_LOOKS},          /* too few pages tell nothing */
-        {0.5, 9, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS}, /* it runs in each of so long looks */
-        {1, 7, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS},   /* it has its CPU for itself */
+        {0.5, 9, {{4, 5}, {60, 3}}, 5},                     /* four pages of 64 are in use whenever it runs */
+        {0.5, 10, {{4, 5}, {60, 3}}, 5},                    /* the same with twice the time */
+        {0.5, 9, {{1, 6}, {2, 5}, {61, 3}}, 5},             /* one page alone may be so by chance */
+        {0.5, 9, {{2, 4}, {62, 0}}, 4},                     /* most of its memory is idle */
+        {0.5, 9, {{64, 1}}, 0},                             /* it ran in three looks, or is seldom in use */
+        {0.5, 9, {{7, 5}}, HM_DAMON_VISIT_LOOKS},           /* too few pages tell nothing */
+        {0.5, 11, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS}, /* it runs in each of so long looks */
+        {1, 9, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS},    /* it has its CPU for itself */
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_damon_seen seen[HM_DAMON_MOST_PROBES] = {
@@ -252,7 +252,7 @@ static void what_a_process_uses_while_it_runs_is_less_over_all_time(void **state
         looks_add_range(0, 0, 1000);
         looks_begin(1, BUDGET);
         hm_damon_probing_set_share(&probing, 0, rows[i].share);
-        burst = (struct hm_damon_burst){.level = 8, .n = rows[i].n};
+        burst = (struct hm_damon_burst){.level = 10, .n = rows[i].n};
         for (int k = 0; k < 64; k++)
             seen[k] = (struct hm_damon_seen){true, k < 4 ? rows[i].uses_of_hottest : 1};
         hm_damon_probing_count_looks(&probing, &burst, 0, seen, &visit);

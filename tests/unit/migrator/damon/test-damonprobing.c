@@ -161,7 +161,7 @@ static uint32_t busy_below(uint64_t page, uint32_t look_us)
     return page < 1000 ? looks_all(page, look_us) : looks_some(page, look_us);
 }
 
-#define FIRST_LEVEL 4
+#define FIRST_LEVEL 6
 
 static void a_process_that_has_ended_has_no_share_of_the_levels(void **state)
 {
