@@ -38,8 +38,8 @@
  * time for an answer, is short enough that no counter wraps twice in it: at the most that hm_quantity_most_per_s
  * allows, RAPL's platform counter of 262 kJ wraps after 13 s.
  */
-#define METER_LEAST_NS UINT64_C(900000000) /* just under a second, as a tick may come a little early */
-#define METER_MOST_NS (UINT64_C(10000000000) - HM_PAPI_ANSWER_MS * UINT64_C(1000000))
+#define METER_LEAST_NS (HM_SAMPLES_METER_LEAST * UINT64_C(900000000)) /* a little less, as a tick may come early */
+#define METER_MOST_NS (HM_SAMPLES_METER_MOST * UINT64_C(1000000000) - HM_PAPI_ANSWER_MS * UINT64_C(1000000))
 
 #define NOT_YET "the job's cgroup " /* begins the only text that a later sample may replace */
 

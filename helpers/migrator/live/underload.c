@@ -4,6 +4,7 @@
  * counters counted, as the job's monitor left it in its file, else an estimate by samples.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,8 +17,8 @@
 
 #define BY_COUNTERS "counters" /* of the node: the traffic of all that runs on it */
 #define BY_SAMPLES "samples"   /* an estimate, of the step alone */
-/* Intervals of the monitor after which counters that were not read again are not known any more: it has ended. */
-#define STILL_INTERVALS 2
+/* Counters that were not read again in so many times the usual are not known any more: the monitor has ended. */
+#define STILL_TIMES 2
 
 enum counted { NOT_COUNTED, STILL_COUNTED, COUNTED };
 
@@ -91,6 +92,12 @@ static bool add_up(const struct hm_samples *samples, const struct hm_set *nodes,
     return is_known;
 }
 
+/* The usual time between two readings of the counters, in s. */
+static double reading_s(const struct hm_samples *samples)
+{
+    return fmin(fmax(samples->interval_ms / 1000.0, HM_SAMPLES_METER_LEAST), HM_SAMPLES_METER_MOST);
+}
+
 /*
  * Looks at what the monitor has last read of the counters; `passed_s` has passed since the last look of a phase.
  * COUNTED: the traffic since the reading before is known, in GB/s. STILL_COUNTED: there is no new reading, but a
@@ -110,7 +117,7 @@ static enum counted read_counters(struct hm_live *live, double passed_s, double 
     load->counted_ns = is_known ? now : 0;
     load->still_s = is_still ? load->still_s + passed_s : 0;
     if (is_still)
-        return load->still_s * 1000 <= STILL_INTERVALS * (double)samples.interval_ms ? STILL_COUNTED : NOT_COUNTED;
+        return load->still_s <= STILL_TIMES * reading_s(&samples) ? STILL_COUNTED : NOT_COUNTED;
     for (int tier = 0; tier < 2 && is_known; tier++) {
         gbs[tier] = now > before ? (bytes[tier] - load->counted[tier]) / (double)(now - before) : -1;
         load->counted[tier] = bytes[tier];

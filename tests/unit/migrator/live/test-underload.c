@@ -147,6 +147,30 @@ static void the_balance_stays_until_the_counters_are_read_again(void **state)
     munmap(samples, sizeof(*samples));
 }
 
+static void the_balance_stays_for_twice_the_time_between_two_readings(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t interval_ms;
+        double stays_s;
+    } rows[] = {{10, 2}, {1000, 2}, {4000, 8}, {3600000, 20}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *path = scratch_path("rhythm.samples");
+        struct hm_samples *samples = make_file(path);
+        samples->interval_ms = rows[i].interval_ms;
+        begin(path);
+        count(samples, 0, 0, 0);
+        look(1);
+        count(samples, 10, 2300, 0);
+        look(1);
+        assert_non_null(look(rows[i].stays_s));
+        assert_null(look(0.5));
+        hm_live_close_load(&live);
+        munmap(samples, sizeof(*samples));
+        unlink(path);
+    }
+}
+
 /* All of the step is in the fast tier, so that its migrator rests; there is too much traffic for that. */
 static void a_rest_ends_where_the_bandwidth_is_used_up(void **state)
 {
@@ -212,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_counters_tell_the_traffic),
         cmocka_unit_test(the_balance_stays_until_the_counters_are_read_again),
+        cmocka_unit_test(the_balance_stays_for_twice_the_time_between_two_readings),
         cmocka_unit_test(a_rest_ends_where_the_bandwidth_is_used_up),
         cmocka_unit_test(samples_estimate_the_traffic_where_they_count_memory),
         cmocka_unit_test(without_curves_there_is_a_reason),
