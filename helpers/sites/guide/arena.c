@@ -167,7 +167,7 @@ static void *take_of(unsigned mine, enum hm_guide_tier tier, size_t alignment, s
 
 static bool is_ready(void)
 {
-    if (atomic_load_explicit(&is_open, memory_order_relaxed))
+    if (atomic_load_explicit(&is_open, memory_order_acquire)) /* what begin() has set up is seen, too */
         return true;
     pthread_once(&once, begin);
     return atomic_load_explicit(&is_open, memory_order_relaxed);
