@@ -14,6 +14,7 @@ from pathlib import Path
 from . import command
 
 KEEP_SECONDS = 7 * 86400
+COMPILE = ("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror")
 
 
 def folder():
@@ -79,6 +80,16 @@ def make(path, build):
         _lock_file(path.name).touch()  # its time records the last use; the folder itself may be root's
         drop_unused(path.parent.glob(path.name.rpartition("-")[0] + "-*"))  # other versions of "NAME-DIGEST"
     return path
+
+
+def compiled(name, source, *options):
+    """Return the path of the file NAME, compiled from the C file SOURCE with OPTIONS when needed."""
+    words = (*COMPILE, *options)
+
+    def build(new):
+        subprocess.run([*words, "-o", new / name, source], check=True)
+
+    return make(folder() / source.stem / f"{name}-{digest(source, *words)}", build) / name
 
 
 def drop_unused(others, prefix=""):

@@ -4,13 +4,11 @@
 import json
 import os
 import struct
-import subprocess
 from pathlib import Path
 
 from . import cache
 
 SOURCE = Path(__file__).resolve().parent.parent / "tiermeter" / "tiermeter.c"
-COMPILE = ("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden")
 
 # The layout of the shared file, as in tiermeter.c.
 HEAD = struct.Struct("=4Q")  # CPUs, blocks, bytes in a block, whether it counts now
@@ -22,11 +20,7 @@ COUNTERS = ("reads", "writes", "read_bytes", "write_bytes", "line_reads", "line_
 
 def plugin():
     """Return the path of the plugin, compiled when needed."""
-
-    def build(new):
-        subprocess.run([*COMPILE, "-o", new / "tiermeter.so", SOURCE], check=True)
-
-    return cache.make(cache.folder() / "tiermeter" / f"so-{cache.digest(SOURCE, *COMPILE)}", build) / "tiermeter.so"
+    return cache.compiled("tiermeter.so", SOURCE, "-shared", "-fPIC", "-fvisibility=hidden")
 
 
 def node_of_blocks(ranges, block_bytes):

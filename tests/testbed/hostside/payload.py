@@ -15,9 +15,7 @@ from . import cache, machine, project
 
 HERE = Path(__file__).resolve().parent.parent
 GUEST_FILES = HERE / "guest-files"
-# Static, as it is compiled with the host's libc.
 DISKWAIT = HERE / "diskwait" / "diskwait.c"
-COMPILE = ("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static")
 GET_DISK_BYTES = 8 << 30  # sparse
 
 WELCOME = """
@@ -65,23 +63,15 @@ def _settings(options):
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in settings.items())
 
 
-def _diskwait():
-    """Return the path of testbed-diskwait, compiled when needed."""
-
-    def build(new):
-        subprocess.run([*COMPILE, "-o", new / "testbed-diskwait", DISKWAIT], check=True)
-
-    return cache.make(cache.folder() / "diskwait" / cache.digest(DISKWAIT, *COMPILE), build) / "testbed-diskwait"
-
-
 def make(options, stage):
     """Return a temporary file with the tar for a guest: guest-files/, testbed-diskwait, the project's STAGE (or None),
     and what the command's OPTIONS ask for."""
     file = cache.nameless_file()
+    diskwait = cache.compiled("testbed-diskwait", DISKWAIT, "-static")  # as the host's libc is not the guest's
     with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for item in sorted(GUEST_FILES.iterdir()):
             tar.add(item, item.name, filter=_owned_by_root)
-        tar.add(_diskwait(), "usr/local/sbin/testbed-diskwait", filter=_owned_by_root)
+        tar.add(diskwait, "usr/local/sbin/testbed-diskwait", filter=_owned_by_root)
         if stage:
             with project.held(stage):
                 for item in sorted(stage.iterdir()):
