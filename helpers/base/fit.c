@@ -10,9 +10,8 @@
  * word may be a path. */
 static size_t find_end(const char *text, size_t most)
 {
-    size_t end = most;
-    while (end > 0 && text[end] != ' ')
-        end--;
+    const char *blank = memrchr(text, ' ', most + 1);
+    size_t end = blank ? (size_t)(blank - text) : 0;
     while (end > 0 && strchr(" ,;:", text[end - 1]))
         end--;
     return end < most / 2 ? most : end;
