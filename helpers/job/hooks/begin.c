@@ -38,14 +38,13 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
  *
  * - EARLIER_KEPT: an earlier prolog of this run made the entry. It stays, and with it the namespaces of this run, so
  *   that the job gets no second set.
- * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made the entry. The prolog completes it.
  * - EARLIER_OF_OTHERS: the entry is of an earlier run, of another user's job or of a dead job. That job is to be
- *   finished.
+ *   finished. One that a step made, as its prolog could not, is of an earlier run: no step starts before its prolog.
  * - EARLIER_NONE: there is no entry, or its content is not valid (EBADMSG).
  * - EARLIER_UNREADABLE: the ledger cannot be locked, or the entry cannot be opened or loaded. The entry is not
  *   replaced, as it may say what has to be undone on the node.
  */
-enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP, EARLIER_OF_OTHERS };
+enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_OTHERS };
 
 /*
  * Reads the entry under the job's number into `job`. `life` is what a look at the job's cgroup found before. The caller
@@ -56,12 +55,8 @@ static enum earlier read_earlier(const struct hm_config *config, const struct hm
 {
     if (hm_ledger_read(config, begin->job_id, job, error) != 0)
         return errno == ENOENT || errno == EBADMSG ? EARLIER_NONE : EARLIER_UNREADABLE;
-    if (job->uid != begin->uid || !hm_job_is_living(job, life))
-        return EARLIER_OF_OTHERS;
-    /* A step's entry is not compared by `restart`: steps are not always told how often their job was restarted. */
-    if (!job->is_entered)
-        return EARLIER_OF_A_STEP;
-    return job->restart == begin->restart ? EARLIER_KEPT : EARLIER_OF_OTHERS;
+    bool is_of_this_run = job->uid == begin->uid && job->is_entered && job->restart == begin->restart;
+    return is_of_this_run && hm_job_is_living(job, life) ? EARLIER_KEPT : EARLIER_OF_OTHERS;
 }
 
 /*
@@ -194,23 +189,6 @@ static void decide(const struct hm_config *config, const char *config_error, con
     job->recorded = job->refusal[0] || (job->request[0] && hm_request_wants(&request, HM_WANTS_ANYTHING));
 }
 
-/* Puts what the prolog knows and has decided (`own`) into an entry that a step made. */
-static void complete(const struct hm_config *config, const struct hm_begin *begin, const struct hm_job *own,
-                     struct hm_job *job)
-{
-    fill(config, begin, job);
-    hm_text_copy(job->request, own->request, sizeof(job->request));
-    hm_text_copy(job->refusal, own->refusal, sizeof(job->refusal));
-    job->request_is_default = own->request_is_default;
-    job->fair_weight = own->fair_weight;
-    job->recorded = job->recorded || own->recorded;
-    job->has_strangers = job->has_strangers || own->has_strangers;
-    if (own->request[0] && !own->refusal[0])
-        job->plan.request = own->plan.request;
-    for (uint32_t i = 0; i < own->n_warnings; i++)
-        hm_job_warn(job, "%s", own->warning[i]);
-}
-
 /*
  * Makes `job` the new entry `own`, in place of the entry of a job that could not be finished, or that another process
  * still finishes: its record is that process's. What is still changed on the node for that job is undone at the end of
@@ -229,8 +207,8 @@ static void replace(const struct hm_job *own, struct hm_job *job)
 }
 
 /*
- * Enters the job as `own`. Reads the entry again, with the lock: a step may have made or changed it since the first
- * look, as looking up the user may have taken long.
+ * Enters the job as `own`. Reads the entry again, with the lock: whoever ends an earlier job may have changed it since
+ * the first look, as looking up the user may have taken long.
  */
 static int enter(const struct hm_config *config, const struct hm_begin *begin, const struct hm_job *own,
                  struct hm_job *job, struct hm_error *error)
@@ -245,10 +223,8 @@ static int enter(const struct hm_config *config, const struct hm_begin *begin, c
         goto done;
     if (earlier == EARLIER_NONE)
         *job = *own;
-    else if (earlier == EARLIER_OF_OTHERS)
-        replace(own, job);
     else
-        complete(config, begin, own, job);
+        replace(own, job);
     hm_epilog_forget(config, begin->job_id);
     if (hm_company_note(config, job, &why) != 0)
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, why.text);

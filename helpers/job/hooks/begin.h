@@ -19,7 +19,6 @@ struct hm_begin {
  * Enters the job in the ledger. What happens to an entry that is already there under the same number:
  *
  * - of this run of the job, made by an earlier prolog: it is kept;
- * - of this job, made by a step that started before this prolog: it is completed;
  * - of an earlier run of this job, of another user's job, or of a dead one: that job is finished first, and a new entry
  *   is made;
  * - torn, or not understood by this version: it is replaced;

@@ -28,7 +28,6 @@ static bool leaves; /* memory of the job that is finished is left for a later re
 static int n_finished;
 static bool can_finish = true;
 static bool is_ended_by_another; /* another process ends the earlier job, in the time that it is given */
-static void (*meanwhile)(void);  /* what a step does while the job's user is looked up */
 
 int __wrap_hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why);
 ssize_t __real_read(int fd, void *out, size_t size);
@@ -83,8 +82,6 @@ bool hm_strangers_are_there(const struct hm_config *of, const char *cgroups, uin
 int __wrap_hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
 {
     (void)identity;
-    if (meanwhile)
-        meanwhile();
     return hm_fail(why, ENOENT, "no user %u", uid);
 }
 
@@ -105,10 +102,9 @@ static void an_entry_of_an_earlier_run(void)
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
 }
 
-/* An entry that a step made: a step may not know the restart count. */
+/* An entry that a step of an earlier run made: a step may not know the restart count. */
 static void an_entry_of_a_step(void)
 {
-    job.restart = 1;
     job.is_entered = false;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
 }
@@ -155,14 +151,14 @@ static void an_entry_on_a_failing_disk(void)
 
 static const struct {
     void (*leave)(void);
-    const char *user; /* user in the entry afterwards; "new": a fresh or completed entry; "": it cannot be read */
+    const char *user; /* user in the entry afterwards; "new": a fresh entry; "": it cannot be read */
     int result, n_finished;
     const char *why; /* the text of a failure */
 } rows[] = {
     {nothing, "new", 0, 0, ""},
     {an_entry_of_its_own, "old", 0, 0, ""},
     {an_entry_of_an_earlier_run, "new", 0, 1, ""},
-    {an_entry_of_a_step, "new", 0, 0, ""},
+    {an_entry_of_a_step, "new", 0, 1, ""},
     {a_torn_entry, "new", 0, 0, ""},
     {an_empty_entry, "new", 0, 0, ""},
     {an_entry_of_another_version, "new", 0, 0, ""},
@@ -203,8 +199,6 @@ static void what_is_there_decides(void **state)
         chmod(path_of_entry(), 0600);
         bool is_read = hm_ledger_read(&config, 7, &job, &error) == 0;
         assert_string_equal(is_read ? job.user : "", rows[i].user);
-        if (rows[i].leave == an_entry_of_a_step)
-            assert_true(job.is_entered && job.n_steps == 1 && job.restart == 0);
     }
 }
 
@@ -220,47 +214,6 @@ static void note_a_change(void)
     job.change[0] = (struct hm_change){.path = "/setting", .before = "1", .after = "3"};
     job.monitor.pid = 4000001;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-}
-
-/* A step makes the job's entry, or adds to the one that it has made, while the prolog waits for a directory service. */
-static void what_a_step_enters_meanwhile_stays(void **state)
-{
-    (void)state;
-    for (int was_there = 0; was_there < 2; was_there++) {
-        bool has_left;
-        const struct hm_begin begin = begin_of_new("slow");
-        ledger_with_job(&config, &job);
-        job.is_entered = false;
-        job.uid = getuid();
-        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-        if (!was_there)
-            assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
-        meanwhile = note_a_change;
-        assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
-        meanwhile = NULL;
-        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
-        assert_true(job.is_entered && job.recorded);
-        assert_string_equal(job.user, "new");
-        assert_string_equal(job.request, "slow");
-        assert_int_equal(job.plan.request.mode, HM_MODE_SLOW);
-        assert_int_equal(job.n_changes, 1);
-        assert_int_equal(job.monitor.pid, 4000001);
-    }
-}
-
-/* The step's tasks read the refusal in the entry. */
-static void a_refusal_reaches_the_entry_that_a_step_made(void **state)
-{
-    (void)state;
-    bool has_left;
-    const struct hm_begin begin = begin_of_new("nonsense");
-    ledger_with_job(&config, &job);
-    job.uid = getuid();
-    an_entry_of_a_step();
-    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
-    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
-    assert_true(job.is_entered && job.recorded);
-    assert_non_null(strstr(job.refusal, "nonsense"));
 }
 
 /* Where the earlier job cannot be finished, what it has changed on the node is undone at the end of the new one. */
@@ -307,8 +260,6 @@ static void who_ends_the_earlier_job_is_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides),
-                                       cmocka_unit_test(what_a_step_enters_meanwhile_stays),
-                                       cmocka_unit_test(a_refusal_reaches_the_entry_that_a_step_made),
                                        cmocka_unit_test(what_cannot_be_finished_hands_its_changes_on),
                                        cmocka_unit_test(who_ends_the_earlier_job_is_waited_for)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -95,12 +95,6 @@ static void a_job_in_cgroup_v1(void **state)
     live(&(struct life){.events = "PSE", .request = "slow", .has_no_cgroup = true});
 }
 
-static void a_step_before_its_prolog(void **state)
-{
-    (void)state;
-    live(&(struct life){.events = "XPSE", .request = "slow"});
-}
-
 static void a_requeued_job(void **state)
 {
     (void)state;
@@ -174,7 +168,6 @@ int main(void)
         cmocka_unit_test(a_job_without_steps),
         cmocka_unit_test(a_job_without_an_extern_step),
         cmocka_unit_test(a_job_in_cgroup_v1),
-        cmocka_unit_test(a_step_before_its_prolog),
         cmocka_unit_test(a_requeued_job),
         cmocka_unit_test(a_requeued_job_whose_epilog_is_held),
         cmocka_unit_test(a_job_quicker_than_its_prolog),
