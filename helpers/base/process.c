@@ -22,6 +22,16 @@
 #define STAT_START_TIME 22
 #define EXITING 4 /* PF_EXITING in STAT_FLAGS: it was killed or has called exit(2), and its resources are released */
 
+const char *hm_process_next(DIR *proc)
+{
+    const struct dirent *item;
+    uint64_t pid;
+    while ((item = readdir(proc)))
+        if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) == 0)
+            return item->d_name;
+    return NULL;
+}
+
 int hm_process_read(pid_t pid, const char *name, char *out, size_t size)
 {
     char path[64];

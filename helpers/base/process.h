@@ -4,6 +4,7 @@
 #ifndef HM_BASE_PROCESS_H
 #define HM_BASE_PROCESS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +20,9 @@ struct hm_process {
     uint64_t start_time; /* field 22 of /proc/PID/stat: differs where the pid was reused */
 };
 
+/* The name (a number, the pid) of the next process in `proc`, which is /proc, opened; NULL after the last one. It is
+ * valid until the next call. */
+const char *hm_process_next(DIR *proc);
 /* Read at most the first size - 1 bytes of /proc/PID/NAME into `out`, terminated. Returns 0, or -1 with errno. */
 int hm_process_read(pid_t pid, const char *name, char *out, size_t size);
 /* CPU seconds of a process so far; negative: not known, as it has ended. */

@@ -157,23 +157,26 @@ struct monitors {
     struct hm_process process[MONITORS];
 };
 
+/* Is this a monitor of those that are looked for? `name` is the process's name in /proc. Fills `process` if so. */
+static bool is_monitor(const struct whose *whose, int processes, const char *name, struct hm_process *process)
+{
+    const pid_t pid = (pid_t)strtol(name, NULL, 10);
+    return (whose->is_anybodys || is_folder_of(processes, name, whose->uid)) && runs_monitor(name) &&
+           (whose->is_anybodys || is_of(pid, whose->uid)) && hm_process_identify(pid, process) == 0;
+}
+
 /* Fills `found`, a struct monitors, with processes of `question`, a struct whose. Runs in a child process, as a user
  * can make it take very long to look into their processes' folders in /proc. Returns 0 or an errno. */
 static int look(const void *question, void *found)
 {
     const struct whose *whose = question;
     struct monitors *monitors = found;
-    struct dirent *item;
-    uint64_t pid;
+    const char *pid;
     DIR *processes = opendir("/proc");
     if (!processes)
         return errno;
-    while (monitors->n < MONITORS && (item = readdir(processes)))
-        if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) == 0 &&
-            (whose->is_anybodys || is_folder_of(dirfd(processes), item->d_name, whose->uid)) &&
-            runs_monitor(item->d_name) && (whose->is_anybodys || is_of((pid_t)pid, whose->uid)) &&
-            hm_process_identify((pid_t)pid, &monitors->process[monitors->n]) == 0)
-            monitors->n++;
+    while (monitors->n < MONITORS && (pid = hm_process_next(processes)))
+        monitors->n += is_monitor(whose, dirfd(processes), pid, &monitors->process[monitors->n]);
     closedir(processes);
     return 0;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -16,7 +15,6 @@
 #include "base/clock.h"
 #include "base/looktext.h"
 #include "base/process.h"
-#include "base/size.h"
 #include "base/spawn.h"
 #include "holders.h"
 #include "mountinfo.h"
@@ -108,9 +106,8 @@ static int detach_everywhere(const void *data, void *names)
 {
     const struct question *question = data;
     struct stat status;
-    struct dirent *item;
     struct hm_mountspaces seen = {.n = 0};
-    uint64_t pid;
+    const char *pid;
     int n = 0;
     if (stat(question->device, &status) != 0 || !S_ISBLK(status.st_mode))
         return 0;
@@ -118,10 +115,9 @@ static int detach_everywhere(const void *data, void *names)
     if (!proc)
         return errno;
     leave_out(&seen);
-    while (hm_clock_s(CLOCK_MONOTONIC) < question->end_s && (item = readdir(proc)))
-        if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) == 0 &&
-            hm_mountspaces_add(&seen, item->d_name) && detach_from(item->d_name, status.st_rdev, question->end_s))
-            hm_holders_add(names, question->size, item->d_name, n++);
+    while (hm_clock_s(CLOCK_MONOTONIC) < question->end_s && (pid = hm_process_next(proc)))
+        if (hm_mountspaces_add(&seen, pid) && detach_from(pid, status.st_rdev, question->end_s))
+            hm_holders_add(names, question->size, pid, n++);
     closedir(proc);
     return 0;
 }

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "base/files.h"
 #include "base/looktext.h"
 #include "base/process.h"
-#include "base/size.h"
 #include "mountinfo.h"
 
 #define MOST_NAMED 4
@@ -111,19 +109,17 @@ static int look(const void *data, void *list)
 {
     const struct question *question = data;
     struct stat status;
-    struct dirent *item;
     struct hm_mountspaces seen = {.n = 0};
-    uint64_t pid;
+    const char *pid;
     int n = 0;
     if (stat(question->device, &status) != 0)
         return 0;
     DIR *proc = opendir("/proc");
     if (!proc)
         return errno;
-    while (n <= MOST_NAMED && is_before(question->end_s) && (item = readdir(proc)))
-        if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) == 0 &&
-            holds(item->d_name, question->device, &status, &seen, question->end_s))
-            hm_holders_add(list, question->size, item->d_name, n++);
+    while (n <= MOST_NAMED && is_before(question->end_s) && (pid = hm_process_next(proc)))
+        if (holds(pid, question->device, &status, &seen, question->end_s))
+            hm_holders_add(list, question->size, pid, n++);
     closedir(proc);
     return is_before(question->end_s) ? 0 : ETIMEDOUT;
 }

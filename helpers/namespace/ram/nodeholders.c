@@ -12,7 +12,6 @@
 #include "base/files.h"
 #include "base/look.h"
 #include "base/process.h"
-#include "base/size.h"
 
 #define KIB 1024
 #define LONGEST_S 60 /* longest time of a look at all processes */
@@ -122,7 +121,7 @@ static void take(struct hm_node_holder *holder, const char *pid, const struct hm
 
 struct found {
     struct hm_node_holder holder; /* its pid is 0 while no process was found */
-    uint64_t looking_at;          /* pid */
+    pid_t looking_at;
     struct hm_error error;
 };
 
@@ -130,23 +129,23 @@ struct found {
 static int look(const void *nodes, void *data)
 {
     struct found *found = data;
-    struct dirent *item;
     struct hm_node_use use;
-    uint64_t pid, caller = (uint64_t)getppid();
+    const char *name;
+    const pid_t caller = getppid();
     DIR *proc = opendir("/proc");
     if (!proc || access("/proc/self/numa_maps", R_OK) != 0) {
         hm_fail_errno(&found->error, "cannot tell who has memory: %s", proc ? "/proc/self/numa_maps" : "/proc");
         return errno;
     }
-    while ((item = readdir(proc))) {
-        if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) != 0 || pid == caller ||
-            (pid_t)pid == getpid())
+    while ((name = hm_process_next(proc))) {
+        pid_t pid = (pid_t)strtol(name, NULL, 10);
+        if (pid == caller || pid == getpid())
             continue;
         found->looking_at = pid;
-        if (read_use(item->d_name, nodes, &use, &found->error) != 0)
+        if (read_use(name, nodes, &use, &found->error) != 0)
             return errno;
         if (use.bytes > 0 || use.is_by_name)
-            take(&found->holder, item->d_name, &use);
+            take(&found->holder, name, &use);
     }
     closedir(proc);
     return 0;
