@@ -27,6 +27,7 @@ static void destroy(struct hm_decider *decider)
     free(bins->writes);
     free(bins->priority);
     free(bins->order);
+    free(bins->fast_upto);
     free(decider->extent);
     free(decider->move);
     free(bins);
@@ -50,7 +51,9 @@ static struct hm_decider *create(const struct hm_decider_options *options)
     bins->writes = hm_decider_allocate(base, n, sizeof(*bins->writes));
     bins->priority = hm_decider_allocate(base, n, sizeof(*bins->priority));
     bins->order = hm_decider_allocate(base, n, sizeof(*bins->order));
-    if (base->extent && base->move && bins->sampled && bins->reads && bins->writes && bins->priority && bins->order)
+    bins->fast_upto = hm_decider_allocate(base, n, sizeof(*bins->fast_upto));
+    if (base->extent && base->move && bins->sampled && bins->reads && bins->writes && bins->priority && bins->order &&
+        bins->fast_upto)
         return base;
     destroy(base);
     return NULL;

@@ -18,6 +18,7 @@ struct hm_bins {
     size_t n_sampled, room;
     double *reads, *writes, *priority; /* by bin: reads and writes of this phase, priority over all phases */
     uint32_t *order;                   /* indexes of the bins, by ascending priority per page */
+    uint64_t *fast_upto;               /* fast pages of the bins order[0] to order[i], before any move */
 };
 
 void hm_bins_plan(struct hm_decider *decider, const struct hm_budget *budget);

@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans the moves of the algorithm "bins". */
+#include "base/search.h"
 #include "binsparts.h"
 
+static void add_up(struct hm_bins *bins)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < bins->base.n_extents; i++) {
+        sum += bins->base.extent[bins->order[i]].tier_pages[0];
+        bins->fast_upto[i] = sum;
+    }
+}
+
 /*
- * Adds up the fast pages of the bins order[*low] to order[high - 1], until at least `need` pages would be freed.
- * Returns how many are found. Moves *low past the bins used.
+ * Takes as many of the bins order[*low] to order[high - 1], from the first on, as free at least `need` pages (1 or
+ * more) of the fast tier, or all of them. Returns how many pages they free. Moves *low past the bins taken.
  */
 static uint64_t find_room(const struct hm_bins *bins, uint64_t need, size_t high, size_t *low)
 {
-    uint64_t found = 0;
-    for (; found < need && *low < high; (*low)++)
-        found += bins->base.extent[bins->order[*low]].tier_pages[0];
-    return found;
+    uint64_t before = *low > 0 ? bins->fast_upto[*low - 1] : 0;
+    size_t last = hm_search_upto(bins->fast_upto, high, sizeof(*bins->fast_upto), 0, before + need - 1);
+    *low = last < high ? last + 1 : high;
+    return *low > 0 ? bins->fast_upto[*low - 1] - before : 0;
 }
 
 /*
@@ -62,6 +72,7 @@ void hm_bins_plan(struct hm_decider *decider, const struct hm_budget *budget)
         decider->extent[i].priority = pages > 0 ? bins->priority[i] / pages : 0;
     }
     hm_decider_order(decider, bins->order);
+    add_up(bins);
     for (; low < n && used > budget->capacity_pages[0]; low++) {
         struct hm_extent *cold = &decider->extent[bins->order[low]];
         if (cold->tier_pages[0] == 0)

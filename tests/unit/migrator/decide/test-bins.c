@@ -87,6 +87,34 @@ static void test_exchange(void **state)
     hm_decider_free(decider);
 }
 
+/* The hottest bin has more pages than the fast tier holds. The next one needs the room of two colder ones there, and
+ * between these are bins without a page there. */
+static void test_what_has_no_room_stays_and_the_next_one_moves(void **state)
+{
+    size_t n, n_moves;
+    (void)state;
+    struct hm_decider *decider = new_bins(16);
+    for (uint64_t i = 0; i < 16; i++)
+        see(decider, HM_PAGE(0, 1000 + 10 * i), i >= 14 ? 100000 * (float)i : 1, 0);
+    hm_decider_end_phase(decider);
+    struct hm_extent *extent = hm_decider_extents(decider, &n);
+    assert_int_equal(n, 16);
+    for (size_t i = 0; i < n; i++)
+        extent[i].tier_pages[0] = i < 8 && i % 2 == 0 ? 10 : 0;
+    extent[14].tier_pages[1] = 20;
+    extent[15].tier_pages[1] = 41;
+    const struct hm_budget budget = {
+        .capacity_pages = {40}, .used_pages = {40}, .move_pages = UINT64_MAX, .phases_left = -1};
+    const struct hm_move *move = hm_decider_plan(decider, &budget, &n_moves);
+    assert_int_equal(extent[15].verdict, HM_VERDICT_ROOM);
+    assert_int_equal(extent[14].verdict, HM_VERDICT_PROMOTE);
+    assert_int_equal(n_moves, 3);
+    assert_true(!hm_move_is_up(&move[0]) && !hm_move_is_up(&move[1]));
+    assert_int_equal(move[2].first, extent[14].first);
+    assert_int_equal(move[2].limit, 20);
+    hm_decider_free(decider);
+}
+
 /* CPU time, in ns. */
 static uint64_t spent(void)
 {
@@ -121,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_borders),
         cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_what_has_no_room_stays_and_the_next_one_moves),
         cmocka_unit_test(test_more_processes_than_bins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
