@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ranks.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/process.h"
 #include "descriptors.h"
+#include "members.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
-#define DEPTH 8 /* levels of folders below the step's that are searched; Slurm has user/task_N */
 #define TEXT 8192
 
 /* ------------------------------------------------------------------ pure */
@@ -108,83 +104,10 @@ static bool take(struct hm_ranks *ranks, pid_t pid)
 
 /* ------------------------------------------------------------------ all of them */
 
-struct found { /* the processes that exist now; sorted by pid in the end */
-    pid_t *pid;
-    size_t n, room;
-};
-
-static int add_found(struct found *found, pid_t pid)
-{
-    if (found->n == found->room) {
-        size_t room = found->room ? 2 * found->room : 64;
-        pid_t *grown = room <= 4 * HM_RANKS ? realloc(found->pid, room * sizeof(*grown)) : NULL;
-        if (!grown)
-            return -1;
-        found->pid = grown;
-        found->room = room;
-    }
-    found->pid[found->n++] = pid;
-    return 0;
-}
-
-/* May the folder have others in it? A cgroup has some sixty files, which take long to list; its links tell. */
-static bool has_folders(int folder)
-{
-    struct stat status;
-    return fstat(folder, &status) != 0 || status.st_nlink != 2;
-}
-
-/*
- * Collects the processes of a folder and of the folders below it. Folders may vanish during this; only the first one
- * must exist.
- */
-static int collect(int at, const char *name, int depth, struct found *found)
-{
-    int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (folder < 0)
-        return -1;
-    int file = openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    FILE *lines = file < 0 ? NULL : fdopen(file, "r");
-    if (!lines && file >= 0)
-        close(file);
-    for (long pid; lines && fscanf(lines, "%ld", &pid) == 1;)
-        if (pid > 0 && add_found(found, (pid_t)pid) != 0)
-            break;
-    if (lines)
-        fclose(lines);
-    DIR *list = has_folders(folder) && depth > 0 ? fdopendir(folder) : NULL;
-    if (!list) {
-        close(folder);
-        return 0;
-    }
-    for (struct dirent *entry; (entry = readdir(list));)
-        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-            collect(dirfd(list), entry->d_name, depth - 1, found);
-    closedir(list);
-    return 0;
-}
-
-static int compare_pids(const void *a, const void *b)
-{
-    const pid_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static int compare_index(const void *a, const void *b)
 {
     const struct hm_rank_index *x = a, *y = b;
     return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
-static void sort_found(struct found *found)
-{
-    if (found->n > 1)
-        qsort(found->pid, found->n, sizeof(pid_t), compare_pids);
-}
-
-static bool is_found(const struct found *found, pid_t pid)
-{
-    return found->n > 0 && bsearch(&pid, found->pid, found->n, sizeof(pid), compare_pids);
 }
 
 static void index_living(struct hm_ranks *ranks)
@@ -206,7 +129,7 @@ static void strike(struct hm_ranks *ranks, pid_t pid)
 }
 
 /* Frees the slots that were marked gone at the last update, and marks the processes that are gone now. */
-static void drop_gone(struct hm_ranks *ranks, const struct found *found)
+static void drop_gone(struct hm_ranks *ranks, const struct hm_members *found)
 {
     for (uint32_t i = 0; i < ranks->n; i++) {
         struct hm_rank *rank = &ranks->rank[i];
@@ -217,7 +140,7 @@ static void drop_gone(struct hm_ranks *ranks, const struct found *found)
             close(rank->pidfd);
             *rank = (struct hm_rank){.pidfd = -1};
         } else {
-            rank->is_gone = !is_alive(rank->pidfd) || (ranks->cgroup[0] && !is_found(found, rank->pid));
+            rank->is_gone = !is_alive(rank->pidfd) || (ranks->cgroup[0] && !hm_members_has(found, rank->pid));
             if (rank->is_gone)
                 strike(ranks, rank->pid);
         }
@@ -237,16 +160,16 @@ int hm_ranks_space(const struct hm_ranks *ranks, pid_t pid)
 
 int hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error)
 {
-    struct found found = {0};
+    struct hm_members found = {0};
     pid_t self = getpid();
-    if (ranks->cgroup[0] && collect(AT_FDCWD, ranks->cgroup, DEPTH, &found) != 0)
+    if (ranks->cgroup[0] && hm_members_collect(&found, ranks->cgroup) != 0)
         return hm_fail_errno(error, "cannot look into the cgroup %s", ranks->cgroup);
-    sort_found(&found);
+    hm_members_sort(&found);
     drop_gone(ranks, &found);
     for (uint32_t i = 0; i < ranks->n_list; i++)
-        if (ranks->list[i] > 0 && add_found(&found, ranks->list[i]) != 0)
+        if (ranks->list[i] > 0 && hm_members_add(&found, ranks->list[i]) != 0)
             break;
-    sort_found(&found);
+    hm_members_sort(&found);
     index_living(ranks);
     ranks->n_lacking = 0;
     uint32_t known = ranks->n_living;
