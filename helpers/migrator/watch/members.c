@@ -2,6 +2,7 @@
 #include "members.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,10 @@ int hm_members_add(struct hm_members *members, pid_t pid)
     if (members->n == members->room) {
         size_t room = members->room ? 2 * members->room : 64;
         pid_t *grown = room <= 4 * HM_RANKS ? realloc(members->pid, room * sizeof(*grown)) : NULL;
-        if (!grown)
+        if (!grown) {
+            members->is_cut = true;
             return -1;
+        }
         members->pid = grown;
         members->room = room;
     }
@@ -33,16 +36,26 @@ static bool has_folders(int folder)
     return fstat(folder, &status) != 0 || status.st_nlink != 2;
 }
 
+/* By errno: was something not seen that may well be there? A cgroup that has vanished has no processes. */
+static void note_failure(struct hm_members *members)
+{
+    members->is_cut = members->is_cut || errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+}
+
 /* Reads which processes are in the folder itself. */
 static void read_processes(struct hm_members *members, int folder)
 {
     int file = openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     FILE *lines = file < 0 ? NULL : fdopen(file, "r");
+    if (!lines)
+        note_failure(members);
     if (!lines && file >= 0)
         close(file);
     for (long pid; lines && fscanf(lines, "%ld", &pid) == 1;)
         if (pid > 0 && hm_members_add(members, (pid_t)pid) != 0)
             break;
+    if (lines && ferror(lines))
+        note_failure(members);
     if (lines)
         fclose(lines);
 }
@@ -51,10 +64,15 @@ static void read_processes(struct hm_members *members, int folder)
 static int collect(struct hm_members *members, int at, const char *name, int depth)
 {
     int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (folder < 0)
+    if (folder < 0) {
+        note_failure(members);
         return -1;
+    }
     read_processes(members, folder);
-    DIR *list = has_folders(folder) && depth > 0 ? fdopendir(folder) : NULL;
+    bool is_last = depth == 0 || !has_folders(folder);
+    DIR *list = is_last ? NULL : fdopendir(folder);
+    if (!list && !is_last)
+        note_failure(members);
     if (!list) {
         close(folder);
         return 0;

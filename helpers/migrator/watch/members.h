@@ -11,9 +11,10 @@
 struct hm_members {
     pid_t *pid;
     size_t n, room;
+    bool is_cut; /* there may be more: there was no descriptor or no memory to see them, or they are too many */
 };
 
-/* Adds one at the end. Returns 0, or -1 where there is no room for it. */
+/* Adds one at the end. Returns 0, or -1 where there is no room for it: the list is then cut. */
 int hm_members_add(struct hm_members *members, pid_t pid);
 /* Adds those of the cgroup's folder and of the folders below. Returns 0, or -1 with errno where the cgroup's folder
  * cannot be opened; the ones below may vanish meanwhile. */

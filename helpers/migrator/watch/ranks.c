@@ -128,7 +128,10 @@ static void strike(struct hm_ranks *ranks, pid_t pid)
             ranks->list[i] = 0;
 }
 
-/* Frees the slots that were marked gone at the last update, and marks the processes that are gone now. */
+/*
+ * Frees the slots that were marked gone at the last update, and marks the processes that are gone now. Where not all
+ * processes of the cgroup were seen, one that was not seen stays if it lives.
+ */
 static void drop_gone(struct hm_ranks *ranks, const struct hm_members *found)
 {
     for (uint32_t i = 0; i < ranks->n; i++) {
@@ -140,7 +143,8 @@ static void drop_gone(struct hm_ranks *ranks, const struct hm_members *found)
             close(rank->pidfd);
             *rank = (struct hm_rank){.pidfd = -1};
         } else {
-            rank->is_gone = !is_alive(rank->pidfd) || (ranks->cgroup[0] && !hm_members_has(found, rank->pid));
+            rank->is_gone =
+                !is_alive(rank->pidfd) || (ranks->cgroup[0] && !found->is_cut && !hm_members_has(found, rank->pid));
             if (rank->is_gone)
                 strike(ranks, rank->pid);
         }
