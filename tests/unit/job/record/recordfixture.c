@@ -99,3 +99,25 @@ void assert_golden(const char *name, const struct hm_tiers *known, const struct 
     json_decref(golden);
     json_decref(record);
 }
+
+void set_metered(void)
+{
+    samples.metered = (struct hm_metered){
+        .n_readings = 13,
+        .first_mono_ns = 5 * SECOND,
+        .last_mono_ns = 125 * SECOND,
+        .energy = {[HM_DOMAIN_PACKAGE] = {24000, 1}, [HM_DOMAIN_MEMORY] = {3000.5, 1}},
+        .peak_w = {310.25, 1},
+        .traffic = {{{9e12, 1}, {4096, 1}}, {{1 << 20, 1}, {0, 0}}},
+        .energy_source = "powercap; platform: no zone psys",
+        .traffic_source = "perf-imc",
+        .group = {[HM_GROUP_TOTAL] = {7e9, 1}, [HM_GROUP_LOCAL] = {0, 0}},
+        .group_source = "resctrl; the processor does not count local bytes",
+    };
+}
+
+void set_model(void)
+{
+    tiers.tier[0].energy = (struct hm_energy_model){.static_w = 2, .read_pj_bit = 6.25, .write_pj_bit = 7};
+    tiers.tier[1].energy = (struct hm_energy_model){.static_w = 0.5, .read_pj_bit = 12.5, .write_pj_bit = 62.5};
+}

@@ -33,6 +33,13 @@ void sample_at(unsigned second, uint64_t fast_anon, uint64_t slow_anon, uint64_t
 /* Gives the job a plan of the mode spill. */
 void plan_spill(void);
 
+/* Gives the samples two minutes of counters: energy of two domains, and traffic, of which the slow tier's writes are
+ * not known. */
+void set_metered(void);
+
+/* Gives both tiers a model of the energy that they take. */
+void set_model(void);
+
 /* Builds the record of `job` (hm_record_build), and checks that it equals tests/fixtures/records/NAME.json, which
  * tests/cli checks against the schema. */
 void assert_golden(const char *name, const struct hm_tiers *known, const struct hm_samples *measured, const char *why);
