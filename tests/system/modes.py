@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A request for each mode that the guest can have."""
 
-# The guest has no node of HBM, and none behind a memory-side cache. Jobs of profile and guided are in
-# test_sites.py.
+# The guest has no node of HBM, and none behind a memory-side cache. Jobs of profile and guided are in test_sites.py and
+# test_sites_profiles.py.
 NOT_HERE = {"hbm", "memory", "profile", "guided"}
 
 # Request: the task's policy, the plan's mode and policy; None: no record.

@@ -13,7 +13,7 @@ import pytest
 import slurm
 from claims import claim
 from mbicounters import by_meter, counters, tiers_have_kinds
-from test_sites import give_accesses
+from siteprobe import give_accesses
 
 HUGE = 2 * slurm.MIB
 OPTIONS = "--partition=whole --exclusive --hybrid-mem=profile,method=mbi,plan=plan"

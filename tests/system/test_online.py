@@ -10,8 +10,8 @@ import damonbroker
 import pytest
 import slurm
 from migration import FAST, SLOW, nodes_of
+from siteprobe import SOURCE
 from test_isolate import by_node
-from test_sites import SOURCE
 
 MIB = slurm.MIB
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
