@@ -93,7 +93,9 @@ static bool take(struct hm_ranks *ranks, pid_t pid)
     errno = EPERM;
     if (!hm_descriptors_may_keep(pidfd) || !is_believed(ranks, pid) || hm_process_identify(pid, &process) != 0 ||
         !is_alive(pidfd)) {
+        int number = is_alive(pidfd) ? errno : ESRCH;
         close(pidfd);
+        errno = number;
         return false;
     }
     *slot = (struct hm_rank){.pid = pid, .pidfd = pidfd, .start_time = process.start_time, .is_new = true};

@@ -139,20 +139,30 @@ static void end_child(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
+static pid_t start_zombie(void)
+{
+    siginfo_t ended;
+    pid_t pid = start_child();
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+    return pid;
+}
+
 /* The number of a process that has ended before the first look may be another one's at the second. */
 static void test_one_that_was_never_there(void **state)
 {
     (void)state;
     struct hm_ranks ranks;
-    pid_t pid[2] = {start_child(), start_child()};
+    pid_t pid[3] = {start_child(), start_child(), start_zombie()};
     end_child(pid[0]);
-    assert_int_equal(hm_ranks_init_list(&ranks, pid, 2, getuid(), NULL), 0);
+    assert_int_equal(hm_ranks_init_list(&ranks, pid, 3, getuid(), NULL), 0);
     n_opened = 0;
     assert_int_equal(hm_ranks_update(&ranks, NULL), 1);
-    assert_int_equal(n_opened, 2);
+    assert_int_equal(n_opened, 3);
     assert_int_equal(hm_ranks_update(&ranks, NULL), 1);
-    assert_int_equal(n_opened, 2);
+    assert_int_equal(n_opened, 3);
     end_child(pid[1]);
+    end_child(pid[2]);
     hm_ranks_free(&ranks);
 }
 
