@@ -6,8 +6,7 @@
 #include "densitycells.h"
 #include "densityline.h"
 
-#define LEAST_TO_SPLIT 4.0  /* samples in a node: with fewer, its halves can hardly be told apart */
-#define MOST_EXPONENT 600.0 /* e to the power of this is still a finite double */
+#define LEAST_TO_SPLIT 4.0 /* samples in a node: with fewer, its halves can hardly be told apart */
 
 /* One estimate: weigh() goes down the tree of halves, again with a larger `least` where it finds too many nodes; then
  * descend() goes down it once. */
@@ -154,8 +153,9 @@ static double weigh(struct descent *descent, const struct node *node)
     double odds = log_ratio(half);
     odds += weigh(descent, &half[0]);
     odds += weigh(descent, &half[1]);
-    *differs = (float)(1 / (1 + exp(-odds)));
-    return (odds > MOST_EXPONENT ? odds : log1p(exp(odds))) - M_LN2;
+    double smaller = exp(-fabs(odds)); /* the odds, or those against it, if they are the smaller ones */
+    *differs = (float)((odds > 0 ? 1 : smaller) / (1 + smaller));
+    return fmax(odds, 0) + log1p(smaller) - M_LN2;
 }
 
 static double write_share_of(const struct descent *descent, const struct node *node, double above)

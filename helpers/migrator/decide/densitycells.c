@@ -13,8 +13,9 @@
  * makes the cell's samples.
  */
 static const struct shape {
-    double shape, log_gamma; /* lgamma(shape) */
-} shapes[] = {{8, 8.525161361065415}, {4, 1.791759469228055}, {2, 0}, {1, 0}, {0.5, 0.5723649429247001}};
+    double shape, constant; /* constant: lgamma(shape) - shape * log(shape) */
+} shapes[] = {
+    {8, -8.110370972373271}, {4, -3.753417975251507}, {2, -1.3862943611198906}, {1, 0}, {0.5, 0.9189385332046731}};
 #define N_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
 /* The samples of a cell, as in density.c; `seen` are its pages times what a sample is worth. */
@@ -44,22 +45,26 @@ static struct part gap_of(const struct hm_apart *apart, double pages)
 
 /*
  * How likely the part's samples, a Poisson count with exposure `seen`, are if the rate is drawn from the Gamma
- * distribution (they are negative binomial then): the logarithm, without what is equal for all shapes.
+ * distribution (they are negative binomial then): the logarithms by shape, without what is equal for all shapes.
  */
-static double log_drawn(const struct part *part, const struct shape *shape, double mean)
+static void log_drawn(const struct part *part, double mean, double drawn[N_SHAPES])
 {
-    double more = log1p(part->seen * mean / shape->shape);
-    double counted = part->samples > 0 ? lgamma(part->samples + shape->shape) - shape->log_gamma -
-                                             part->samples * (more + log(shape->shape))
-                                       : 0;
-    return counted - shape->shape * more;
+    double n = part->samples, expected = part->seen * mean;
+    /* lgamma(n + shape): Gamma(x + 1) = x * Gamma(x) gives most of them at the price of a logarithm. */
+    double half = lgamma(n + 0.5), one = lgamma(n + 1), two = one + log(n + 1);
+    double four = two + log((n + 2) * (n + 3)), eight = four + log((n + 4) * (n + 5) * (n + 6) * (n + 7));
+    const double log_gamma[N_SHAPES] = {eight, four, two, one, half};
+    for (size_t s = 0; s < N_SHAPES; s++)
+        drawn[s] = log_gamma[s] - shapes[s].constant - (n + shapes[s].shape) * log(expected + shapes[s].shape);
 }
 
 /* Adds a part to the logarithms of all shapes, compared with the mean rate, as if there were `times` such parts. */
 static void add_part(const struct part *part, double times, double mean, double log_ratio[N_SHAPES])
 {
+    double drawn[N_SHAPES];
+    log_drawn(part, mean, drawn);
     for (size_t s = 0; s < N_SHAPES; s++)
-        log_ratio[s] += times * (log_drawn(part, &shapes[s], mean) + mean * part->seen);
+        log_ratio[s] += times * (drawn[s] + mean * part->seen);
 }
 
 /* Sets what the samples of all cells tell together. */
@@ -110,10 +115,9 @@ struct hm_apart hm_apart_weigh(const struct hm_density *density, double dispersi
 static double heat_of(const struct hm_apart *apart, const struct part *part)
 {
     double log_weight[N_SHAPES], most = -INFINITY, sum = 0, heat = 0;
-    for (size_t s = 0; s < N_SHAPES; s++) {
-        log_weight[s] = log_drawn(part, &shapes[s], apart->mean);
+    log_drawn(part, apart->mean, log_weight);
+    for (size_t s = 0; s < N_SHAPES; s++)
         most = fmax(most, log_weight[s]);
-    }
     for (size_t s = 0; s < N_SHAPES; s++) {
         double weight = exp(log_weight[s] - most);
         sum += weight;
