@@ -20,7 +20,7 @@
 #define WINDOW_MS 50
 #define CLEAR "4"                                    /* written to clear_refs, clears the soft-dirty marks */
 #define TRIAL_PAGES 64                               /* pages of our own on which the cost of a fault is measured */
-#define CHUNK 8                                      /* neighbouring pages read together */
+#define CHUNK 8                                      /* neighbouring pages of a large range read together */
 #define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* most chunks read in a range with holes */
 /*
  * With each window of any process, the place of a range at which look() begins moves on by SHIFT / PLACES of the range.
@@ -58,15 +58,16 @@ struct seen {
 };
 
 /*
- * Looks at pages in chunks, at places spread by the golden ratio, which follows no stride of a program. The first place
- * differs from window to window (`nth`), so that later windows see what lies between the places of this one.
+ * Looks at all pages of a small range at once, as a call costs as much as tens of pages. Looks at those of a larger one
+ * in chunks, at places spread by the golden ratio, which follows no stride of a program. The first place differs from
+ * window to window (`nth`), so that later windows see what lies between the places of this one.
  */
 static struct seen look(int pagemap, uint64_t first, uint64_t n_pages, uint64_t nth)
 {
     struct seen seen = {0};
-    uint64_t entry[CHUNK];
-    uint64_t starts = n_pages > CHUNK ? n_pages - CHUNK + 1 : 1;
-    uint64_t chunk = n_pages < CHUNK ? n_pages : CHUNK;
+    uint64_t entry[HM_SOFTDIRTY_PAGES];
+    uint64_t chunk = n_pages <= HM_SOFTDIRTY_PAGES ? n_pages : CHUNK;
+    uint64_t starts = n_pages - chunk + 1;
     double place = (double)(nth * SHIFT % PLACES) / PLACES;
     for (int c = 0; c < MOST_CHUNKS && seen.present < HM_SOFTDIRTY_PAGES && seen.entries < n_pages; c++) {
         uint64_t page = first + (uint64_t)(place * (double)starts);

@@ -19,6 +19,8 @@
 
 #define PAGE hm_page_size()
 #define PAGES 512 /* pages that are written, and as many that are read */
+#define SMALL 40  /* pages of a small range, half of them present */
+#define WINDOWS 8
 
 static struct hm_error error;
 
@@ -128,6 +130,28 @@ static uint64_t page_of(const volatile char *memory)
     return HM_PAGE(0, (uintptr_t)memory / PAGE);
 }
 
+static void each_page_of_a_small_range_is_looked_at_once(void **state)
+{
+    (void)state;
+    struct hm_rank self = {.pid = getpid()};
+    const struct hm_ranks ranks = {.rank = &self, .n = 1};
+    struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
+    assert_non_null(softdirty);
+    char *pages = mmap(NULL, SMALL * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED && madvise(pages, SMALL * PAGE, MADV_NOHUGEPAGE) == 0);
+    memset(pages, 1, SMALL / 2 * PAGE);
+    for (uint32_t window = 0; window < WINDOWS; window++) { /* each begins at another place of a large range */
+        softdirty->state.windows = window;
+        softdirty->process[0].has_window = true;
+        assert_true(hm_softdirty_add(softdirty, page_of(pages), SMALL));
+        hm_softdirty_end(softdirty, &ranks);
+        assert_int_equal(softdirty->known.n, 1);
+        assert_int_equal(softdirty->known.range[0].seen, SMALL / 2);
+    }
+    munmap(pages, SMALL * PAGE);
+    hm_softdirty_free(softdirty);
+}
+
 static volatile char *take_pages(void)
 {
     char *pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -227,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_process_that_is_forgotten_leaves_no_range),
         cmocka_unit_test(a_windows_ranges_replace_those_of_its_processes),
         cmocka_unit_test(by_place_observations_are_cut_where_ranges_are),
+        cmocka_unit_test(each_page_of_a_small_range_is_looked_at_once),
         cmocka_unit_test(written_pages_are_told_from_read_ones),
         cmocka_unit_test(a_walk_takes_as_long_as_the_last_one),
         cmocka_unit_test(a_process_with_a_long_walk_has_no_window),
