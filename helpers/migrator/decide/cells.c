@@ -2,9 +2,9 @@
 #include "cells.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/search.h"
+#include "pending.h"
 
 /* Cells that are more than so many times their size apart are not joined, if there is room for them; and the most that
  * this is doubled to where there is none: more than any two cells of a process can be apart. */
@@ -39,13 +39,6 @@ void hm_cells_add(struct hm_cells *cells, const struct hm_observation *observati
     if (cells->n_pending == cells->pending_room)
         hm_cells_sort_in(cells);
     cells->pending[cells->n_pending++] = *observation;
-}
-
-static int compare_pending(const void *a, const void *b)
-{
-    const struct hm_observation *x = a, *y = b;
-    return x->page != y->page ? (x->page > y->page) - (x->page < y->page)
-                              : (x->n_pages > y->n_pages) - (x->n_pages < y->n_pages);
 }
 
 /* The part of a cell from page `first` to `end` - 1. */
@@ -187,7 +180,7 @@ void hm_cells_sort_in(struct hm_cells *cells)
 {
     struct hm_observation *pending = cells->pending;
     size_t count = cells->n_pending;
-    qsort(pending, count, sizeof(*pending), compare_pending);
+    hm_pending_sort(pending, (void *)cells->spare, count);
     /* An observation that overlaps an earlier one waits for the next pass, unless both are of the same single page. */
     while (count > 0) {
         struct sweep sweep = {.cells = cells};

@@ -25,7 +25,7 @@ struct hm_cell {
 };
 
 struct hm_cells {
-    struct hm_cell *cell, *spare; /* room for `room` cells each */
+    struct hm_cell *cell, *spare; /* room for `room` cells each; `spare` also for `pending_room` observations */
     size_t n, room;
     struct hm_observation *pending; /* observations that are not sorted in yet */
     size_t n_pending, pending_room;

@@ -16,6 +16,7 @@
 #define CELLS 32768       /* most cells */
 #define NODES (4 * CELLS) /* most nodes of the estimate: those of the cells, and those above them */
 #define PENDING 16384     /* most observations that wait to be sorted into cells */
+_Static_assert(PENDING * sizeof(struct hm_observation) <= CELLS * sizeof(struct hm_cell), "they are sorted in `spare`");
 #define DECAY 0.6 /* weight that old samples keep at each phase: the last three phases have three quarters of all */
 
 static struct hm_extents *extents_of(struct hm_decider *decider)
