@@ -16,6 +16,15 @@ static uint64_t word_at(const struct hm_ring *ring, uint64_t position)
     return word;
 }
 
+/* Copies `n` words from `position` on: of those that wrap, the rest is at the ring's beginning. */
+static void copy_words(const struct hm_ring *ring, uint64_t position, size_t n, uint64_t *out)
+{
+    uint64_t at = position & (ring->size - 1), left = (ring->size - at) / WORD;
+    size_t first = n < left ? n : (size_t)left;
+    memcpy(out, (const char *)ring->data + at, first * WORD);
+    memcpy(out + first, ring->data, (n - first) * WORD);
+}
+
 static void take_ip(struct hm_ring_sample *sample, uint64_t word)
 {
     sample->ip = word;
@@ -73,8 +82,7 @@ static bool take_regs(const struct hm_ring *ring, uint64_t *position, uint64_t e
         return true;
     if (ring->n_regs > HM_RING_REGS || end - *position < ring->n_regs * WORD)
         return false;
-    for (unsigned i = 0; i < ring->n_regs; i++)
-        sample->reg[i] = word_at(ring, *position + i * WORD);
+    copy_words(ring, *position, ring->n_regs, sample->reg);
     *position += ring->n_regs * WORD;
     sample->has_regs = kind == PERF_SAMPLE_REGS_ABI_64;
     return true;

@@ -74,8 +74,11 @@ static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot
     for (size_t i = 0; i < count; i++) {
         watch->blind = sample[i].address || watch->plan.locate ? 0 : watch->blind + 1;
         space[n_ours] = find_space(watch, ranks, (pid_t)sample[i].pid);
-        if (space[n_ours] >= 0)
-            sample[n_ours++] = sample[i];
+        if (space[n_ours] < 0)
+            continue;
+        if (n_ours < i)
+            sample[n_ours] = sample[i];
+        n_ours++;
     }
     if (watch->plan.locate)
         watch->plan.locate(watch->locator, sample, n_ours);

@@ -105,7 +105,7 @@ static void test_torn(void **state)
     }
 }
 
-/* Registers follow their kind, and there are none of a thread of the kernel. */
+/* Registers follow their kind, and there are none of a thread of the kernel. They wrap at every place. */
 static void test_registers(void **state)
 {
     (void)state;
@@ -124,18 +124,19 @@ static void test_registers(void **state)
         {"no kind", 3, 1, 0, false, {0x401000}},
         {"more than there is room for", HM_RING_REGS + 1, 5, 0, false, {0x401000, PERF_SAMPLE_REGS_ABI_64, 11, 12}},
     };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows) * (RING / 8); i++) {
         struct made made;
-        make(&made, RING, 0, PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER);
-        made.ring.n_regs = rows[i].n_regs;
-        put(&made, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, rows[i].word, rows[i].words);
-        if (take(&made, ROOM) != rows[i].taken || made.counts.torn != !rows[i].taken)
-            fail_msg("%s: %u torn", rows[i].name, (unsigned)made.counts.torn);
-        if (rows[i].taken) {
+        size_t row = i % N_ROWS(rows), start = i / N_ROWS(rows) * 8;
+        make(&made, RING, start, PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER);
+        made.ring.n_regs = rows[row].n_regs;
+        put(&made, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, rows[row].word, rows[row].words);
+        if (take(&made, ROOM) != rows[row].taken || made.counts.torn != !rows[row].taken)
+            fail_msg("%s, from %zu on: %u torn", rows[row].name, start, (unsigned)made.counts.torn);
+        if (rows[row].taken) {
             assert_int_equal(made.sample[0].ip, 0x401000);
-            assert_int_equal(made.sample[0].has_regs, rows[i].has_regs);
+            assert_int_equal(made.sample[0].has_regs, rows[row].has_regs);
         }
-        for (unsigned r = 0; rows[i].has_regs && r < 3; r++)
+        for (unsigned r = 0; rows[row].has_regs && r < 3; r++)
             assert_int_equal(made.sample[0].reg[r], 11 + r);
         free(made.bytes);
     }
