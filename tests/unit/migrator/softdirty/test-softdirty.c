@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the ranges whose share of writes is known, and soft-dirty marks on this process itself. If the kernel has no
- * such marks, that must be reported. */
+/* Tests the ranges whose share of writes is known, and soft-dirty marks on a child of this process. If the kernel has
+ * no such marks, that must be reported. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -160,10 +163,32 @@ static volatile char *take_pages(void)
     return pages;
 }
 
+/* A child that writes the first of these pages and reads the others once it is told to, and says when it has. */
+static pid_t start_user(volatile char *written, const volatile char *read_only, int told, int said)
+{
+    unsigned sum = 0;
+    char word;
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where the test fails */
+    if (read(told, &word, 1) != 1)
+        _exit(1);
+    for (int i = 0; i < PAGES; i++) {
+        written[i * PAGE] = 2;
+        sum += (unsigned char)read_only[i * PAGE];
+    }
+    if (sum != PAGES || write(said, "", 1) != 1)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
 static void written_pages_are_told_from_read_ones(void **state)
 {
     (void)state;
-    pid_t self = getpid();
+    int told[2], said[2];
+    char word;
     struct hm_ranks ranks;
     struct hm_softdirty *softdirty = hm_softdirty_new(0.01, 1, false, &error);
     if (!softdirty) {
@@ -173,27 +198,29 @@ static void written_pages_are_told_from_read_ones(void **state)
         skip();
     }
     assert_true(hm_softdirty_state(softdirty)->fault_us > 0);
-    assert_int_equal(hm_ranks_init_list(&ranks, &self, 1, getuid(), &error), 0);
+    assert_true(pipe(told) == 0 && pipe(said) == 0);
+    volatile char *written = take_pages(), *read_only = take_pages();
+    pid_t pid = start_user(written, read_only, told[0], said[1]);
+    assert_int_equal(hm_ranks_init_list(&ranks, &pid, 1, getuid(), &error), 0);
     assert_int_equal(hm_ranks_update(&ranks, &error), 1);
-    volatile char *written = take_pages(), *read = take_pages();
     assert_int_equal(hm_softdirty_begin(softdirty, &ranks), 1);
-    unsigned sum = 0;
-    for (int i = 0; i < PAGES; i++) {
-        written[i * PAGE] = 2;
-        sum += (unsigned char)read[i * PAGE];
-    }
-    assert_int_equal(sum, PAGES);
+    assert_true(write(told[1], "", 1) == 1 && read(said[0], &word, 1) == 1);
     hm_softdirty_add(softdirty, page_of(written), PAGES);
-    hm_softdirty_add(softdirty, page_of(read), PAGES);
+    hm_softdirty_add(softdirty, page_of(read_only), PAGES);
     hm_softdirty_end(softdirty, &ranks);
     assert_true(softdirty->process[0].used_s > 0 && softdirty->process[0].used_s < 60);
     assert_true(hm_softdirty_share(softdirty, page_of(written)) > 0.98);
-    assert_true(hm_softdirty_share(softdirty, page_of(read)) < 0.02);
+    assert_true(hm_softdirty_share(softdirty, page_of(read_only)) < 0.02);
     assert_true(hm_softdirty_state(softdirty)->dirty_pages == PAGES && hm_softdirty_state(softdirty)->windows == 1);
     /* The 512 faults of this window have to be paid for before the next window begins. */
     assert_int_equal(hm_softdirty_begin(softdirty, &ranks), 0);
+    assert_true(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+    for (int i = 0; i < 2; i++) {
+        close(told[i]);
+        close(said[i]);
+    }
     munmap((void *)(uintptr_t)written, PAGES * PAGE);
-    munmap((void *)(uintptr_t)read, PAGES * PAGE);
+    munmap((void *)(uintptr_t)read_only, PAGES * PAGE);
     hm_softdirty_free(softdirty);
     hm_ranks_free(&ranks);
 }
