@@ -21,6 +21,7 @@
 #define LAST_LEAST 1e6
 #define FIRST_CLASSES 1.0
 #define LAST_CLASSES 0.5
+#define LONGEST_PAUSE 15 /* phases */
 
 void hm_extents_begin_fine(struct hm_extents *extents)
 {
@@ -28,11 +29,17 @@ void hm_extents_begin_fine(struct hm_extents *extents)
     extents->classes = FINEST_CLASSES;
 }
 
-void hm_extents_refine(struct hm_extents *extents)
+bool hm_extents_refine(struct hm_extents *extents)
 {
     struct hm_density *density = &extents->density;
     unsigned most = extents->base.options.max_extents;
     bool needs_samples = density->least > 0;
+    double classes = extents->classes, least = density->least;
+    uint64_t hole = density->hole;
+    if (extents->pauses > 0) {
+        extents->pauses--;
+        return false;
+    }
     if (extents->base.n_extents < most / 4) {
         extents->classes = fmin(2 * extents->classes, FINEST_CLASSES);
         density->least = density->least > FIRST_LEAST ? density->least / 2 : 0;
@@ -41,6 +48,14 @@ void hm_extents_refine(struct hm_extents *extents)
         density->hole = hm_most(density->hole / 2, HOLE / extents->base.options.page_bytes);
         extents->skips_holes = extents->skips_holes && needs_samples;
     }
+    return extents->classes > classes || density->least < least || density->hole < hole;
+}
+
+void hm_extents_learn_fine(struct hm_extents *extents, bool was_too_fine)
+{
+    unsigned longer = 2 * extents->pause + 1;
+    extents->pause = was_too_fine ? (unsigned)hm_least(longer, LONGEST_PAUSE) : 0;
+    extents->pauses = extents->pause;
 }
 
 /* Widens the holes if they alone are too many: with each goes an extent before it. Makes so few that half of the room

@@ -30,6 +30,8 @@ struct hm_extents {
     bool is_tried;    /* the pairs' order and the trial of this phase are made */
     bool is_full;     /* there were more extents than room: the estimate is too fine */
     bool skips_holes; /* holes are no extents, as there are too many: their memory is in none */
+    unsigned pause;   /* phases without a refinement after one that was too fine */
+    unsigned pauses;  /* phases that are left of them */
     unsigned n_pairs;
     struct hm_extents_pair pair[HM_EXTENTS_PAIRS]; /* by the faster tier, then the slower one */
     /* Pages to move by extent, from each tier to each; and those of them that keep a tier to its cap. */
@@ -55,8 +57,11 @@ static inline uint64_t *hm_extents_flow(const struct hm_extents *extents, uint64
 
 /* Sets how finely the estimate tells heat apart, to begin with. */
 void hm_extents_begin_fine(struct hm_extents *extents);
-/* Before an estimate: where the last phase had few extents, this one may have more. */
-void hm_extents_refine(struct hm_extents *extents);
+/* Before an estimate: where the last phase had few extents, this one may have more. Returns whether it may. */
+bool hm_extents_refine(struct hm_extents *extents);
+/* After an estimate that was refined: was it too fine? Then there is no other one for some phases, as each that is has
+ * to be made again more coarsely. */
+void hm_extents_learn_fine(struct hm_extents *extents, bool was_too_fine);
 /* There were too many extents: the next estimate has fewer. Returns false if it cannot be coarser. */
 bool hm_extents_coarsen(struct hm_extents *extents);
 /* The expected weighted samples of an extent, per page and phase. */
