@@ -32,7 +32,7 @@ extern const char hm_next_library[];
  * then memory comes from the arena. Ends the program where there is no other malloc. */
 bool hm_next_find(void);
 
-/* Are they found? Looks them up where not, as above. */
+/* Returns whether they are known; looks them up if need be (see hm_next_find). */
 static inline bool hm_next_is_ready(void)
 {
     return atomic_load_explicit(&hm_next.is_found, memory_order_acquire) || hm_next_find();

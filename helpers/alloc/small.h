@@ -25,7 +25,7 @@ bool hm_small_has(const void *memory);
 bool hm_small_stays(const void *memory, struct hm_preload_where where);
 /* The bytes that can be used of it, at least as many as were asked for. */
 size_t hm_small_bytes(const void *memory);
-/* Frees such memory. False: it is none, or NULL. */
+/* Takes back such memory: frees it, but in a handler of fork. False: it is none, or NULL. */
 bool hm_small_give(void *memory);
 
 #endif

@@ -207,19 +207,19 @@ static void replace(const struct hm_job *own, struct hm_job *job)
 }
 
 /*
- * Enters the job as `own`. Reads the entry again, with the lock: whoever ends an earlier job may have changed it since
- * the first look, as looking up the user may have taken long.
+ * Enters the job as `own`. Reads the entry again, with the lock: whoever ends an earlier job, or another prolog of this
+ * run, may have changed it since the first look, as looking up the user may have taken long.
  */
 static int enter(const struct hm_config *config, const struct hm_begin *begin, const struct hm_job *own,
                  struct hm_job *job, struct hm_error *error)
 {
     struct hm_error why = {0};
     struct hm_life life;
-    int result = -1;
     hm_life_read(config, begin->job_id, job, &life);
-    int lock = hm_ledger_lock(config, error);
+    int result, lock = hm_ledger_lock(config, error);
     enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, &life, job, error);
-    if (earlier == EARLIER_UNREADABLE)
+    result = earlier == EARLIER_KEPT ? 0 : -1;
+    if (earlier == EARLIER_UNREADABLE || earlier == EARLIER_KEPT)
         goto done;
     if (earlier == EARLIER_NONE)
         *job = *own;

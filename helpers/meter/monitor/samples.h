@@ -23,9 +23,9 @@
 #define HM_SAMPLES_VERSION 3
 #define HM_SAMPLES_POINTS 256      /* most points */
 #define HM_SAMPLES_NONE UINT64_MAX /* value of point[i][0] where the point has no sample */
-/* The counters are read once in an interval, but seldom more often, nor more seldom, than this (s). */
+/* The usual time between two readings of the counters is the interval, but within these bounds (s). */
 #define HM_SAMPLES_METER_LEAST 1
-#define HM_SAMPLES_METER_MOST 10
+#define HM_SAMPLES_METER_MOST 7
 
 /* The structure only grows: new members come at its end, and are 0 in the files of earlier releases of hybridmem. */
 struct hm_samples {

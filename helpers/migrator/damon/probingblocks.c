@@ -19,7 +19,7 @@
  * the first level. Kernels before 6.7 end an aggregation by the clock: what this takes is missing from the looks there.
  */
 #define LOOK_PARTS 0.5
-#define FEWEST_PROBES 16 /* pages of a burst: with more, to go over them takes longer than the shortest times */
+#define FEWEST_PROBES 16 /* of a burst; so few only where going over more takes longer than the time between looks */
 
 static double visit_s(const struct hm_damon_probing *probing)
 {
@@ -59,10 +59,10 @@ void hm_probing_share_out(struct hm_damon_probing *probing, const struct hm_damo
 {
     double length_s = hm_damon_level_us(HM_PROBING_FIRST) * 1e-6 * HM_DAMON_VISIT_LOOKS;
     double paid_s = needs->budget * 1e-6 * needs->interval_ms * 1e-3;
-    double wanted = fmin(LOOK_PARTS * length_s, paid_s) / visit_s(probing);
+    double wanted = fmax(fmin(LOOK_PARTS * length_s, paid_s) / visit_s(probing), HM_PROBING_ENOUGH);
     if (probing->pass_us > 0)
-        wanted = fmin(wanted, 2 * hm_damon_level_us(probing->common) / probing->pass_us);
-    wanted = fmin(fmax(wanted, FEWEST_PROBES), HM_DAMON_MOST_PROBES);
+        wanted = fmin(wanted, fmax(2 * hm_damon_level_us(probing->common) / probing->pass_us, FEWEST_PROBES));
+    wanted = fmin(wanted, HM_DAMON_MOST_PROBES);
     uint32_t left = HM_DAMON_MOST_PROBES - probing->n_processes; /* beyond the one for each */
     for (unsigned p = 0; p < probing->n_processes; p++) {
         if (probing->process[p].has_ended)

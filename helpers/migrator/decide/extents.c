@@ -205,7 +205,8 @@ static void add_span(void *data, const struct hm_span *span)
 /* Makes the extents; if there are too many, again and more coarsely. */
 static void estimate(struct hm_extents *extents)
 {
-    bool is_finer = hm_extents_refine(extents), is_too_fine = false;
+    struct hm_fineness before = hm_extents_fineness(extents);
+    bool is_finer = hm_extents_refine(extents);
     do {
         extents->base.n_extents = 0;
         extents->is_full = false;
@@ -213,10 +214,9 @@ static void estimate(struct hm_extents *extents)
         hm_density_estimate(&extents->density, add_span, extents);
         if (extents->reached > 0)
             fill_hole(extents, HM_PAGE(HM_PAGE_SPACE(extents->reached - 1) + 1, 0));
-        is_too_fine = is_too_fine || extents->is_full;
     } while (extents->is_full && hm_extents_coarsen(extents));
     if (is_finer)
-        hm_extents_learn_fine(extents, is_too_fine);
+        hm_extents_learn_fine(extents, &before);
 }
 
 double hm_extents_heat(const struct hm_extents *extents, const struct hm_extent *extent)

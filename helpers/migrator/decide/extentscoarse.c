@@ -29,13 +29,27 @@ void hm_extents_begin_fine(struct hm_extents *extents)
     extents->classes = FINEST_CLASSES;
 }
 
+struct hm_fineness hm_extents_fineness(const struct hm_extents *extents)
+{
+    return (struct hm_fineness){.classes = extents->classes,
+                                .least = extents->density.least,
+                                .hole = extents->density.hole,
+                                .skips_holes = extents->skips_holes};
+}
+
+/* Is the estimate finer than before, in anything? */
+static bool is_finer(const struct hm_extents *extents, const struct hm_fineness *before)
+{
+    return extents->classes > before->classes || extents->density.least < before->least ||
+           extents->density.hole < before->hole || extents->skips_holes < before->skips_holes;
+}
+
 bool hm_extents_refine(struct hm_extents *extents)
 {
     struct hm_density *density = &extents->density;
     unsigned most = extents->base.options.max_extents;
     bool needs_samples = density->least > 0;
-    double classes = extents->classes, least = density->least;
-    uint64_t hole = density->hole;
+    const struct hm_fineness before = hm_extents_fineness(extents);
     if (extents->pauses > 0) {
         extents->pauses--;
         return false;
@@ -48,13 +62,13 @@ bool hm_extents_refine(struct hm_extents *extents)
         density->hole = hm_most(density->hole / 2, HOLE / extents->base.options.page_bytes);
         extents->skips_holes = extents->skips_holes && needs_samples;
     }
-    return extents->classes > classes || density->least < least || density->hole < hole;
+    return is_finer(extents, &before);
 }
 
-void hm_extents_learn_fine(struct hm_extents *extents, bool was_too_fine)
+void hm_extents_learn_fine(struct hm_extents *extents, const struct hm_fineness *before)
 {
     unsigned longer = 2 * extents->pause + 1;
-    extents->pause = was_too_fine ? (unsigned)hm_least(longer, LONGEST_PAUSE) : 0;
+    extents->pause = is_finer(extents, before) ? 0 : (unsigned)hm_least(longer, LONGEST_PAUSE);
     extents->pauses = extents->pause;
 }
 

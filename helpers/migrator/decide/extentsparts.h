@@ -57,11 +57,19 @@ static inline uint64_t *hm_extents_flow(const struct hm_extents *extents, uint64
 
 /* Sets how finely the estimate tells heat apart, to begin with. */
 void hm_extents_begin_fine(struct hm_extents *extents);
+/* How finely the estimate tells heat apart. */
+struct hm_fineness {
+    double classes, least;
+    uint64_t hole;
+    bool skips_holes;
+};
+
+struct hm_fineness hm_extents_fineness(const struct hm_extents *extents);
 /* Before an estimate: where the last phase had few extents, this one may have more. Returns whether it may. */
 bool hm_extents_refine(struct hm_extents *extents);
-/* After an estimate that was refined: was it too fine? Then there is no other one for some phases, as each that is has
- * to be made again more coarsely. */
-void hm_extents_learn_fine(struct hm_extents *extents, bool was_too_fine);
+/* After an estimate that was refined: where it had to be as coarse again as `before`, the next ones are not refined for
+ * some phases, as each that is too fine is made again. */
+void hm_extents_learn_fine(struct hm_extents *extents, const struct hm_fineness *before);
 /* There were too many extents: the next estimate has fewer. Returns false if it cannot be coarser. */
 bool hm_extents_coarsen(struct hm_extents *extents);
 /* The expected weighted samples of an extent, per page and phase. */

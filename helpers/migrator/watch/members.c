@@ -77,9 +77,11 @@ static int collect(struct hm_members *members, int at, const char *name, int dep
         close(folder);
         return 0;
     }
-    for (struct dirent *entry; (entry = readdir(list));)
+    for (struct dirent *entry; (errno = 0, entry = readdir(list));)
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
             collect(members, dirfd(list), entry->d_name, depth - 1);
+    if (errno != 0)
+        note_failure(members);
     closedir(list);
     return 0;
 }

@@ -36,7 +36,7 @@ enum { HM_NOTES_NOT_ASKED, HM_NOTES_OFF, HM_NOTES_ON };
 /* Opens the files, once. Returns whether allocations are to be noted. */
 bool hm_notes_begin(void);
 
-/* Are allocations to be noted? Opens the files where they are not. */
+/* Are allocations to be noted? Opens the files if that was not done yet. */
 static inline bool hm_notes_are_on(void)
 {
     int state = atomic_load_explicit(&hm_notes_state, memory_order_acquire);

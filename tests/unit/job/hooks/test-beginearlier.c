@@ -28,6 +28,7 @@ static bool leaves; /* memory of the job that is finished is left for a later re
 static int n_finished;
 static bool can_finish = true;
 static bool is_ended_by_another; /* another process ends the earlier job, in the time that it is given */
+static void (*meanwhile)(void);  /* what others do while the job's user is looked up */
 
 int __wrap_hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why);
 ssize_t __real_read(int fd, void *out, size_t size);
@@ -82,6 +83,8 @@ bool hm_strangers_are_there(const struct hm_config *of, const char *cgroups, uin
 int __wrap_hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
 {
     (void)identity;
+    if (meanwhile)
+        meanwhile();
     return hm_fail(why, ENOENT, "no user %u", uid);
 }
 
@@ -185,7 +188,6 @@ static void what_is_there_decides(void **state)
         ledger_with_job(&config, &job);
         job.uid = getuid();
         job.is_entered = true;
-        hm_job_add_step(&job, 3);
         snprintf(job.user, sizeof(job.user), "old");
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         n_finished = 0;
@@ -238,6 +240,26 @@ static void what_cannot_be_finished_hands_its_changes_on(void **state)
     assert_string_equal(job.change[0].after, "3");
 }
 
+/* So the job gets no second set of namespaces. */
+static void what_another_prolog_enters_meanwhile_stays(void **state)
+{
+    (void)state;
+    bool has_left;
+    const struct hm_begin begin = begin_of_new("slow");
+    ledger_with_job(&config, &job);
+    assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+    job.uid = getuid();
+    job.is_entered = true;
+    snprintf(job.user, sizeof(job.user), "old");
+    meanwhile = note_a_change;
+    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+    meanwhile = NULL;
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_string_equal(job.user, "old");
+    assert_int_equal(job.monitor.pid, 4000001);
+    assert_int_equal(job.n_changes, 1);
+}
+
 /* What that process still needs of the entry is not replaced under its hands. */
 static void who_ends_the_earlier_job_is_waited_for(void **state)
 {
@@ -261,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides),
                                        cmocka_unit_test(what_cannot_be_finished_hands_its_changes_on),
+                                       cmocka_unit_test(what_another_prolog_enters_meanwhile_stays),
                                        cmocka_unit_test(who_ends_the_earlier_job_is_waited_for)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -99,8 +99,8 @@ static void test_what_has_no_room_stays_and_the_next_one_moves(void **state)
     hm_decider_end_phase(decider);
     struct hm_extent *extent = hm_decider_extents(decider, &n);
     assert_int_equal(n, 16);
-    for (size_t i = 0; i < n; i++)
-        extent[i].tier_pages[0] = i < 8 && i % 2 == 0 ? 10 : 0;
+    for (size_t i = 0; i < 8; i++)
+        extent[i].tier_pages[i % 2] = 10;
     extent[14].tier_pages[1] = 20;
     extent[15].tier_pages[1] = 41;
     const struct hm_budget budget = {

@@ -12,6 +12,7 @@
 
 #include "meter/monitor/samples.h"
 #include "migrator/live/live.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -153,8 +154,8 @@ static void the_balance_stays_for_twice_the_time_between_two_readings(void **sta
     static const struct {
         uint32_t interval_ms;
         double stays_s;
-    } rows[] = {{10, 2}, {1000, 2}, {4000, 8}, {3600000, 20}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    } rows[] = {{10, 2}, {1000, 2}, {4000, 8}, {3600000, 14}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         const char *path = scratch_path("rhythm.samples");
         struct hm_samples *samples = make_file(path);
         samples->interval_ms = rows[i].interval_ms;

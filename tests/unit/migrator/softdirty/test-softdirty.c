@@ -201,6 +201,7 @@ static void written_pages_are_told_from_read_ones(void **state)
     assert_true(pipe(told) == 0 && pipe(said) == 0);
     volatile char *written = take_pages(), *read_only = take_pages();
     pid_t pid = start_user(written, read_only, told[0], said[1]);
+    assert_true(pid > 0 && close(told[0]) == 0 && close(said[1]) == 0);
     assert_int_equal(hm_ranks_init_list(&ranks, &pid, 1, getuid(), &error), 0);
     assert_int_equal(hm_ranks_update(&ranks, &error), 1);
     assert_int_equal(hm_softdirty_begin(softdirty, &ranks), 1);
@@ -215,10 +216,8 @@ static void written_pages_are_told_from_read_ones(void **state)
     /* The 512 faults of this window have to be paid for before the next window begins. */
     assert_int_equal(hm_softdirty_begin(softdirty, &ranks), 0);
     assert_true(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
-    for (int i = 0; i < 2; i++) {
-        close(told[i]);
-        close(said[i]);
-    }
+    close(told[1]);
+    close(said[0]);
     munmap((void *)(uintptr_t)written, PAGES * PAGE);
     munmap((void *)(uintptr_t)read_only, PAGES * PAGE);
     hm_softdirty_free(softdirty);
