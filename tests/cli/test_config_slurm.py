@@ -48,6 +48,22 @@ def test_wipes_end_before_slurm_ends_them(site, configure, name, value, limit, s
 
 
 @pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("77", "ok      PrologEpilogTimeout is 77 s"),
+        (
+            "76",
+            "change  PrologEpilogTimeout is 76 s: it must be more than 76 s (slurm.conf), as our prolog and epilog take "
+            "so long where a file server does not answer, and Slurm then drains the node",
+        ),
+    ],
+)
+def test_slurm_waits_as_long_as_a_hook_does(site, value, said):
+    site.settings["PrologEpilogTimeout"] = value
+    assert said in any_status(site)
+
+
+@pytest.mark.parametrize(
     ("name", "value", "said"),
     [
         (

@@ -166,3 +166,14 @@ def test_what_does_not_answer_holds_no_prolog_and_no_epilog_for_longer_than_thei
     assert max(watch.waits) < LONGEST_WAIT
     log = SLURMD_LOG.read_bytes()[said:].decode(errors="replace")
     assert log.count(LATE) == 2 and NOT_EXECUTED in log
+
+
+def test_records_that_hang_hold_no_boot():
+    """At boot slurmd waits for the reap. There is a record that was kept back."""
+    with records_on_a_disk():
+        waiting = run_without_the_readers()
+        with frozen(slurm.RECORDS):
+            done = slurm.run(f"timeout 60 {LIBEXEC}/hybridmem-job reap --boot")
+        assert f"{slurm.RECORDS} has not answered for 10 s" in done.stderr
+        slurm.run("hybridmem reap --grace 0")
+        assert slurm.record(waiting)["exit_code"] == 0

@@ -90,8 +90,8 @@ static void check_setting(const char *output, const struct setting *setting, str
 }
 
 /*
- * Checks that a wipe of memory ends before the limit of a prolog or epilog. Slurm drains a node whose prolog or epilog
- * exceeds its limit.
+ * Checks that a prolog or epilog that waits in vain for a file server or a directory, or wipes memory, ends before
+ * Slurm's limit for it: Slurm drains a node whose prolog or epilog exceeds that.
  */
 static void check_timeout(const struct hm_config *config, const char *output, const char *name,
                           struct hm_report *report)
@@ -101,8 +101,18 @@ static void check_timeout(const struct hm_config *config, const char *output, co
     unsigned margin_s = hm_hooklimit_margin_s(config);
     hm_scontrol_value(output, name, value, sizeof(value));
     unsigned long timeout_s = strtoul(value, NULL, 10);
-    if (timeout_s == 0 || timeout_s >= NO_TIMEOUT || (limit_s == 0 && !hm_regions_are_there(HM_REGIONS_FOLDER)))
+    if (timeout_s == 0 || timeout_s >= NO_TIMEOUT)
         return;
+    if (limit_s == 0 && !hm_regions_are_there(HM_REGIONS_FOLDER)) {
+        if (timeout_s > HM_HOOKLIMIT_STUCK_S)
+            hm_report_ok(report, "%s is %lu s", name, timeout_s);
+        else
+            hm_report_change(report,
+                             "%s is %lu s: it must be more than %d s (slurm.conf), as our prolog and epilog take so "
+                             "long where a file server does not answer, and Slurm then drains the node",
+                             name, timeout_s, HM_HOOKLIMIT_STUCK_S);
+        return;
+    }
     if (limit_s == 0 || limit_s + margin_s > timeout_s)
         hm_report_change(report,
                          "%s is %lu s: fsdax_wipe_limit is %u s in hybridmem.conf, and must be more than 0 s, and at "

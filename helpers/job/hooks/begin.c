@@ -133,7 +133,7 @@ static void judge(const struct hm_config *config, const struct hm_request *reque
     struct hm_identity identity;
     struct hm_error unknown = {0}, doubt = {0}; /* separate, as any text in `error` refuses the job */
     const int64_t since_ms = hm_clock_ms(CLOCK_MONOTONIC);
-    bool is_known = hm_lookup_uid(job->uid, &identity, &unknown) == 0;
+    bool is_known = hm_identity_is_needed(config) && hm_lookup_uid(job->uid, &identity, &unknown) == 0;
     if (is_known)
         hm_lookup_doubts(config, request, &identity, since_ms, &doubt);
     const struct hm_asker asker = {.identity = is_known ? &identity : NULL,

@@ -11,12 +11,15 @@
  * It fails only for wrong arguments, for a caller that is not root, and for a lookup without an answer: what goes wrong
  * with a job's memory must not fail the job.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "arguments.h"
+#include "base/spawn.h"
 #include "begin.h"
 #include "core/config/lookup.h"
 #include "finish.h"
@@ -27,6 +30,8 @@
 #include "job/programs/damonstart.h"
 #include "provide.h"
 #include "reap.h"
+
+#define BOOT_MS 10000 /* for records that were kept back */
 
 /* Runs reap. If systemd is to wipe what is left, returns the reason why it is left, for put_off; otherwise "". */
 static struct hm_error clean_up(const struct hm_config *config, const char *config_error,
@@ -105,6 +110,37 @@ static int end(const struct hm_config *config, const char *config_error, const s
     return 0;
 }
 
+struct boot {
+    const struct hm_config *config;
+    int log;
+};
+
+/* Runs in a child. */
+static int reap_records(void *data)
+{
+    const struct boot *boot = data;
+    (void)dup2(boot->log, STDERR_FILENO);
+    (void)hm_reap_records(boot->config);
+    return 0;
+}
+
+/* At boot slurmd waits for this, and the folder of records may hang. A record that is not put there waits for the end
+ * of the next job, or another reap. */
+static void reap_records_at_boot(const struct hm_config *config)
+{
+    struct hm_error error = {0};
+    struct boot boot = {config, fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
+    const struct hm_spawn_call call = {.run = reap_records, .data = &boot, .kept = boot.log};
+    pid_t pid = hm_spawn_call(&call, &error);
+    if (pid < 0)
+        hm_log(HM_LOG_ERROR, "records are still kept back: %s", error.text);
+    else if (hm_spawn_wait_for(pid, BOOT_MS) < 0 && errno == ETIMEDOUT)
+        hm_log(HM_LOG_ERROR, "records are still kept back: %s has not answered for %d s", config->record_dir,
+               BOOT_MS / 1000);
+    if (boot.log >= 0)
+        close(boot.log);
+}
+
 static int reap(const struct hm_config *config, const char *config_error, const struct hm_arguments *arguments)
 {
     struct hm_error error = {0};
@@ -118,7 +154,9 @@ static int reap(const struct hm_config *config, const char *config_error, const 
     if (is_boot && hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     put_off(config, arguments, &left);
-    while (hm_reap_records(config) && !is_boot) { /* at boot slurmd waits, otherwise nobody */
+    if (is_boot)
+        reap_records_at_boot(config);
+    while (!is_boot && hm_reap_records(config)) {
     }
     return 0;
 }

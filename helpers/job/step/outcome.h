@@ -34,10 +34,12 @@ struct hm_outcome {
     char unprofiled[HM_WARNING];
     uint32_t n_warnings; /* slots handed out; a slot counts once it has a text */
     char warning[HM_OUTCOME_WARNINGS][HM_WARNING];
-    /* The next four belong to slurmstepd. They are here because it may use a child process for each task's end. */
+    /* The next six belong to slurmstepd. They are here because it may use a child process for each task's end. */
     uint32_t n_stored; /* 0: nothing of the above is in the ledger; else the number of warnings there, plus 1 */
     uint32_t n_ended, has_status;
-    int32_t status; /* the highest wait(2) status so far */
+    int32_t status;   /* the highest wait(2) status so far */
+    uint32_t is_shut; /* 1: a task's end has waited for the ledger's lock in vain; only the last one waits again */
+    int32_t unstored; /* the highest status of tasks that ended since */
 };
 
 /* Maps a struct hm_outcome, zeroed and shared with children. Returns NULL if that fails. */

@@ -167,6 +167,12 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
     uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
     if (!is_last && outcome->n_stored == count + 1 && outcome->has_status && status <= outcome->status)
         return 0;
+    if (outcome->is_shut && outcome->unstored > status)
+        status = outcome->unstored;
+    if (outcome->is_shut && !is_last) {
+        outcome->unstored = status;
+        return 0;
+    }
     /*
      * The lock is not held for this, as it may take long. A migrator that cannot be stopped here ends when the tasks'
      * cgroup is empty (--guard).
@@ -180,6 +186,10 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
     uint64_t peak = is_last ? read_peak(step) : 0;
     int lock = hm_ledger_lock(&step->config, error);
     struct hm_job *job = lock < 0 ? NULL : malloc(sizeof(*job));
+    if (lock < 0) {
+        outcome->is_shut = 1;
+        outcome->unstored = status;
+    }
     if (lock >= 0 && !job)
         hm_fail(error, ENOMEM, "no memory for the ledger's entry");
     if (!job || hm_ledger_read(&step->config, step->job_id, job, error) != 0)

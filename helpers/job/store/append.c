@@ -169,6 +169,14 @@ static int find_line(int fd, const char *name, const char *line, size_t n_same, 
     return result;
 }
 
+/* Does the file system know no locks, as Lustre mounted without -o flock? A line is one write, which appends as a
+ * whole.
+ */
+static bool has_no_locks(int number)
+{
+    return number == ENOSYS || number == EOPNOTSUPP || number == ENOLCK;
+}
+
 int hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line, size_t n_same,
                    struct hm_error *error)
 {
@@ -177,7 +185,7 @@ int hm_line_append(int folder, const char *name, const struct hm_rights *rights,
     int fd = open_in(folder, name, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, rights);
     if (fd < 0)
         return hm_fail_errno(error, "%s cannot be opened for appending", name);
-    if (hm_flock_wait(fd, LOCK_PATIENCE_MS) != 0) {
+    if (hm_flock_wait(fd, LOCK_PATIENCE_MS) != 0 && !has_no_locks(errno)) {
         hm_fail_errno(error, "%s cannot be locked", name);
         goto done;
     }

@@ -29,6 +29,7 @@ static int n_finished;
 static bool can_finish = true;
 static bool is_ended_by_another; /* another process ends the earlier job, in the time that it is given */
 static void (*meanwhile)(void);  /* what others do while the job's user is looked up */
+static int n_lookups;
 
 int __wrap_hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why);
 ssize_t __real_read(int fd, void *out, size_t size);
@@ -83,6 +84,7 @@ bool hm_strangers_are_there(const struct hm_config *of, const char *cgroups, uin
 int __wrap_hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
 {
     (void)identity;
+    n_lookups++;
     if (meanwhile)
         meanwhile();
     return hm_fail(why, ENOENT, "no user %u", uid);
@@ -240,6 +242,32 @@ static void what_cannot_be_finished_hands_its_changes_on(void **state)
     assert_string_equal(job.change[0].after, "3");
 }
 
+static void have_a_rule_for_a_user(void)
+{
+    config.n_rules = 1;
+    config.rule[0] = (struct hm_config_rule){.kind = HM_RULE_USER, .name = "another", .has_modes = true};
+}
+
+/* At the start of a job each of its nodes would ask for its user. */
+static void the_directory_is_asked_only_where_a_rule_needs_it(void **state)
+{
+    (void)state;
+    const struct hm_begin begin = begin_of_new("slow");
+    for (int has_rule = 0; has_rule < 2; has_rule++) {
+        bool has_left;
+        ledger_with_job(&config, &job);
+        assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+        if (has_rule)
+            have_a_rule_for_a_user();
+        n_lookups = 0;
+        assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+        assert_int_equal(n_lookups, has_rule);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_string_equal(job.refusal, "");
+    }
+    config.n_rules = 0;
+}
+
 /* So the job gets no second set of namespaces. */
 static void what_another_prolog_enters_meanwhile_stays(void **state)
 {
@@ -251,9 +279,11 @@ static void what_another_prolog_enters_meanwhile_stays(void **state)
     job.uid = getuid();
     job.is_entered = true;
     snprintf(job.user, sizeof(job.user), "old");
+    have_a_rule_for_a_user();
     meanwhile = note_a_change;
     assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
     meanwhile = NULL;
+    config.n_rules = 0;
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
     assert_string_equal(job.user, "old");
     assert_int_equal(job.monitor.pid, 4000001);
@@ -283,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides),
                                        cmocka_unit_test(what_cannot_be_finished_hands_its_changes_on),
+                                       cmocka_unit_test(the_directory_is_asked_only_where_a_rule_needs_it),
                                        cmocka_unit_test(what_another_prolog_enters_meanwhile_stays),
                                        cmocka_unit_test(who_ends_the_earlier_job_is_waited_for)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests a step's tasks: how each is placed or refused, and what the job's entry in the ledger gets when they end. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -266,6 +267,34 @@ static void test_the_last_task_stops_the_migrator_without_the_lock(void **state)
     assert_int_equal(n_stopped, 1);
 }
 
+int __real_hm_ledger_lock(const struct hm_config *of, struct hm_error *why);
+int __wrap_hm_ledger_lock(const struct hm_config *of, struct hm_error *why);
+static int n_refused; /* more calls of hm_ledger_lock get no lock */
+
+int __wrap_hm_ledger_lock(const struct hm_config *of, struct hm_error *why)
+{
+    if (n_refused == 0)
+        return __real_hm_ledger_lock(of, why);
+    n_refused--;
+    return hm_fail(why, ETIMEDOUT, "others have the lock");
+}
+
+/* Each wait for the lock takes 20 s, and tasks end one after the other. */
+static void test_one_task_and_the_last_one_wait_for_a_lock_that_cannot_be_had(void **state)
+{
+    (void)state;
+    begin_step(4);
+    n_refused = 1;
+    assert_int_equal(hm_task_ended(step, outcome, 256, &error), -1);
+    n_refused = 2;
+    assert_int_equal(hm_task_ended(step, outcome, 512, &error), 0);
+    assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+    assert_int_equal(n_refused, 2);
+    n_refused = 0;
+    end_task(0);
+    assert_int_equal(job.exit_status, 512);
+}
+
 static void test_what_tasks_leave_is_checked(void **state)
 {
     (void)state;
@@ -354,6 +383,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_exit_statuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_last_task_notes_the_kernels_peak, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_last_task_stops_the_migrator_without_the_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_task_and_the_last_one_wait_for_a_lock_that_cannot_be_had, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_what_tasks_leave_is_checked, set_up, tear_down),
         cmocka_unit_test(test_a_device_is_looked_at_before_it_is_mounted),
     };

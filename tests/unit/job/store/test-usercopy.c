@@ -50,9 +50,15 @@ int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *
 int __real_hm_flock_wait(int fd, unsigned patience_ms);
 int __wrap_hm_flock_wait(int fd, unsigned patience_ms);
 
+static bool knows_no_locks; /* the file system of the records */
+
 /* A wait for another copy ends at once. */
 int __wrap_hm_flock_wait(int fd, unsigned patience_ms)
 {
+    if (knows_no_locks) {
+        errno = ENOSYS;
+        return -1;
+    }
     return __real_hm_flock_wait(fd, patience_ms == 2500 ? 0 : patience_ms);
 }
 
@@ -207,6 +213,19 @@ static void test_a_stopped_copy_is_given_up(void **state)
     assert_text(name, "{\"a\":1}\n");
 }
 
+static void records_are_appended_where_files_cannot_be_locked(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    char name[64];
+    snprintf(name, sizeof(name), "records/by-user/%u/" DAY "/n1.jsonl", key.uid);
+    knows_no_locks = true;
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
+    knows_no_locks = false;
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n");
+    assert_text(name, "{\"a\":1}\n");
+}
+
 /* A user can keep the child that writes their copy from ever ending. Then it keeps the lock of their folder. */
 static void test_one_copy_at_a_time(void **state)
 {
@@ -271,6 +290,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_copy_has_none_of_roots_descriptors, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_long_lines_in_the_copy, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_stopped_copy_is_given_up, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(records_are_appended_where_files_cannot_be_locked, store_set_up,
+                                        store_tear_down),
         cmocka_unit_test_setup_teardown(test_one_copy_at_a_time, store_set_up, store_tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
