@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "append.h"
@@ -84,9 +85,23 @@ int hm_pending_open(const struct hm_config *config, enum hm_pending_place place,
     return fd;
 }
 
+/* A folder of records that stays away must not fill the node's disk: slurmd keeps the jobs' scripts there, as a rule.
+ */
+static int check_disk(int folder, struct hm_error *error)
+{
+    struct statvfs room;
+    if (fstatvfs(folder, &room) != 0)
+        return hm_fail_errno(error, "pending/");
+    return room.f_bavail >= room.f_blocks / HM_PENDING_ROOM && room.f_favail >= room.f_files / HM_PENDING_ROOM
+               ? 0
+               : hm_fail(error, ENOSPC,
+                         "the file system of state_dir has less than a %dth of its space or of its files free",
+                         HM_PENDING_ROOM);
+}
+
 /* A disk that stays full must not have the records of all jobs add up in memory: the ledger and the system's services
  * need what run_dir is on. */
-static int check_room(int folder, struct hm_error *error)
+static int check_memory(int folder, struct hm_error *error)
 {
     struct stat status;
     struct dirent *item;
@@ -117,7 +132,7 @@ int hm_pending_keep(const struct hm_config *config, enum hm_pending_place place,
     int folder = hm_pending_open(config, place, true, error);
     if (folder < 0)
         return -1;
-    if (place == HM_PENDING_MEMORY && check_room(folder, error) != 0) {
+    if ((place == HM_PENDING_MEMORY ? check_memory : check_disk)(folder, error) != 0) {
         int number = errno;
         close(folder);
         errno = number;

@@ -18,6 +18,7 @@ enum hm_pending_place { HM_PENDING_DISK, HM_PENDING_MEMORY };
 /* Puts one line into this pending/. Returns 0 or -1: EXFULL where it is that in memory, and has
  * HM_PENDING_MEMORY_MOST bytes of records. No file system gives this errno: one without room may take the line later.
  */
+#define HM_PENDING_ROOM 50                /* 1/50 of the disk's space, and of its files, stays free */
 #define HM_PENDING_MEMORY_MOST (64 << 20) /* some ten thousand records: what jobs hardly miss, nor run_dir's others */
 int hm_pending_keep(const struct hm_config *config, enum hm_pending_place place, const struct hm_store_key *key,
                     const char *line, struct hm_error *error);

@@ -31,14 +31,16 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
         error->text[0] = '\0';
     if (!config->record_dir[0])
         return keep_in_memory(config, key, line, "record_dir is not known, as the configuration is wrong", error);
-    if (key->way == HM_STORE_LATER && hm_pending_keep(config, HM_PENDING_DISK, key, line, &full) == 0)
-        return 1;
+    if (key->way == HM_STORE_LATER)
+        return hm_pending_keep(config, HM_PENDING_DISK, key, line, &full) == 0
+                   ? 1
+                   : keep_in_memory(config, key, line, full.text, error);
     if (hm_store_append(config, key, line, &why) == 0) {
         if (why.text[0])
             hm_fail(error, errno, "%s", why.text);
         return 0;
     }
-    if (key->way != HM_STORE_LATER && hm_pending_keep(config, HM_PENDING_DISK, key, line, &full) == 0) {
+    if (hm_pending_keep(config, HM_PENDING_DISK, key, line, &full) == 0) {
         hm_fail(error, errno, "%s (the record waits in %s)", why.text, hm_pending_path(config, HM_PENDING_DISK, path));
         return 1;
     }

@@ -25,7 +25,7 @@
  * - HM_STORE_AT_ONCE: append it.
  * - HM_STORE_AGAIN: an earlier process may have appended this record: if it is there, it is not appended again.
  * - HM_STORE_LATER: put it into pending/, which is on the node's own disk, and leave the rest to hm_store_retry. A
- *   record folder that hangs then holds up nothing. If that fails, it is appended as with HM_STORE_AGAIN.
+ *   record folder that hangs then holds up nothing. If that fails, it waits in memory.
  */
 enum hm_store_way { HM_STORE_AT_ONCE, HM_STORE_AGAIN, HM_STORE_LATER };
 

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,8 +53,22 @@ int __wrap_fsync(int fd)
     return __real_fsync(fd);
 }
 
+static struct statvfs room; /* of the disk; without blocks the real one's counts */
+
+int __real_fstatvfs(int fd, struct statvfs *found);
+int __wrap_fstatvfs(int fd, struct statvfs *found);
+
+int __wrap_fstatvfs(int fd, struct statvfs *found)
+{
+    int result = __real_fstatvfs(fd, found);
+    if (room.f_blocks > 0)
+        *found = room;
+    return result;
+}
+
 static int tear_down(void **state)
 {
+    room.f_blocks = 0;
     now_s = seconds_each = 0;
     return store_tear_down(state);
 }
@@ -114,7 +129,7 @@ static void test_missing_folder(void **state)
 
 #define IDENTITY "{\"job_id\":7,\"end\":\"x\""
 
-/* Whoever may not be held up by the record folder does not even look at it, unless the state folder takes no file. */
+/* Whoever may not be held up by the record folder does not even look at it. */
 static void test_what_is_to_wait_does_not_touch_the_records(void **state)
 {
     (void)state;
@@ -130,8 +145,9 @@ static void test_what_is_to_wait_does_not_touch_the_records(void **state)
     }
     assert_int_equal(rmdir(path_of("state/pending")), 0);
     put_file("state/pending", "no folder\n");
-    assert_int_equal(hm_store_put(&config, &key, IDENTITY "}", &error), 0);
+    assert_int_equal(hm_store_put(&config, &key, IDENTITY ",\"a\":2}", &error), 1);
     assert_text("records/" DAY "/n1.jsonl", IDENTITY "}\n");
+    assert_int_equal(count_in("run/root/node/pending"), 1);
 }
 
 static void let_no_disk_take_any(void)
@@ -161,6 +177,30 @@ static void test_what_no_disk_takes_waits_in_memory(void **state)
     assert_int_equal(hm_store_retry(&config, note_told, &error), 3); /* still no room on the disk */
     assert_int_equal(count_in(memory), 0);
     assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":1}\n{\"a\":1}\n");
+}
+
+/* The folder of records is away, or is not to be touched. */
+static void test_the_disk_is_not_filled(void **state)
+{
+    static const struct {
+        unsigned free, files;
+        bool is_kept;
+    } rows[] = {{20, 20, true}, {19, 20, false}, {20, 19, false}};
+    (void)state;
+    struct hm_error error = {{0}};
+    for (int way = 0; way < 2; way++)
+        for (size_t i = 0; i < N_ROWS(rows); i++) {
+            assert_int_equal(tear_down(NULL), 0);
+            assert_int_equal(store_set_up(NULL), 0);
+            struct hm_store_key later = key;
+            later.way = way == 0 ? HM_STORE_LATER : key.way;
+            if (way == 1)
+                assert_int_equal(rmdir(config.record_dir), 0);
+            room = (struct statvfs){
+                .f_blocks = 1000, .f_files = 1000, .f_bavail = rows[i].free, .f_favail = rows[i].files};
+            assert_int_equal(hm_store_put(&config, &later, "{\"a\":1}", &error), 1);
+            assert_int_equal(count_in(rows[i].is_kept ? "state/pending" : "run/root/node/pending"), 1);
+        }
 }
 
 /* A reboot ends what is in memory. So it does not stay there until all of the disk's are appended, of which each epilog
@@ -404,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_pending_names),
         cmocka_unit_test_setup_teardown(test_what_is_to_wait_does_not_touch_the_records, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_what_no_disk_takes_waits_in_memory, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_disk_is_not_filled, store_set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_written_without_a_configuration_waits_in_memory, store_set_up,
                                         store_tear_down),
         cmocka_unit_test_setup_teardown(test_what_waits_in_memory_goes_to_the_disk_first, store_set_up,
