@@ -132,3 +132,34 @@ int main(void)
     compiled(library, "-shared", "-fPIC", text=text.replace("3 << 20", "(size_t)3 << rand() % 1 + 20"))
     assert told() == [f"stale_sites {n}", f"stale_found {n - 1}"]
     assert guide(profile, program, options=options).stdout == f"taken {SLOW}\n"
+
+
+def test_a_profile_is_refused_where_updated_libraries_have_left_none_of_its_sites(tmp_path):
+    """All of the program's memory comes by one function of the library, which has another size in its new build."""
+    text = """#include <stdlib.h>
+#include "tell.h"
+int run(void);
+int run(void)
+{
+    char *taken = malloc(3 << 20);
+    taken[0] = 1;
+    tell("taken", taken);
+    return 0;
+}
+"""
+    library = compiled(tmp_path / "lib.so", "-shared", "-fPIC", text=text)
+    main = "int run(void);\nint main(void)\n{\n    return 2 * run();\n}\n"
+    program = compiled(tmp_path / "program", library, text=main)
+    assert FAST in guided_by_size(program, tmp_path, 3 * MIB).stdout
+    profile, options = tmp_path / "profile.json", ["--fast", "64M"]
+    n = sum(bool(site["frames"]) for site in json.loads(profile.read_text())["sites"])
+    compiled(library, "-shared", "-fPIC", text=text.replace("3 << 20", "(size_t)3 << rand() % 1 + 20"))
+    for words in ([], ["--print"]):
+        done = guide(profile, program, options=[*options, *words], status=125)
+        assert done.stdout == ""
+        assert done.stderr == (
+            f"hybridmem sites guide: {profile} is of other builds of the libraries, and {program} has none of its "
+            f"{n} sites: make a new profile\n"
+        )
+    done = guide(profile, program, options=[*options, "--any-build"])
+    assert done.stdout == f"taken {SLOW}\n"

@@ -175,11 +175,11 @@ static int translate(struct work *work, struct hm_profile *profile, bool is_stal
     }
     free(profile->build_id); /* that of the program of size classes */
     profile->build_id = build_id;
-    if (work->stale.n_found > 0 || work->stale.n_sites == 0 || !is_stale)
+    if (work->stale.n_found > 0 || work->stale.n_sites == 0)
         return 0;
-    return hm_fail(error, ESTALE, "%s is of another build, and %s has none of its %zu %s: make a new profile",
-                   work->options.profile, work->path, work->stale.n_sites,
-                   hm_plural(work->stale.n_sites, "site", "sites"));
+    return hm_fail(error, ESTALE, "%s is of %s, and %s has none of its %zu %s: make a new profile",
+                   work->options.profile, is_stale ? "another build" : "other builds of the libraries", work->path,
+                   work->stale.n_sites, hm_plural(work->stale.n_sites, "site", "sites"));
 }
 
 /* A script has no build-id, and a program without one is refused. */
