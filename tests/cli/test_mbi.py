@@ -292,6 +292,30 @@ def test_another_build_is_refused(plan, probe, tmp_path):
     assert said == f"hybridmem profile mbi run: {copy} is another build than that of the plan: make a new plan\n"
 
 
+def test_another_build_of_a_library_is_refused(tmp_path):
+    """The ids of the plan's sites have the builds of libraries, too: no run would have their memory in the slow tier."""
+    part, main = tmp_path / "part.c", tmp_path / "main.c"
+    part.write_text("#include <stdlib.h>\nvoid *take(void);\nvoid *take(void) { return malloc(2 << 20); }\n")
+    main.write_text("void *take(void);\nint main(void) { return !take(); }\n")
+    library, program, folder = tmp_path / "libpart.so", tmp_path / "program", tmp_path / "plan"
+    build = ["gcc", "-shared", "-fPIC", "-o", library, part]
+    subprocess.run([*build, "-O0"], check=True)
+    subprocess.run(["gcc", "-O0", "-o", program, main, library], check=True)
+    mbi("plan", "-o", folder, "--", program)
+    subprocess.run([*build, "-O0", "-Wl,--build-id=0xabcd"], check=True)
+    why = f"{library} is another build than that of the plan: make a new plan"
+    assert mbi("run", *TIERS, folder, 0, status=1).stderr == f"hybridmem profile mbi run: {why}\n"
+    told = tmp_path / "told"  # by slurmstepd, which has 16 bytes at the end of this file for that
+    told.write_bytes(bytes(16))
+    count = ["sh", "-c", 'exec "$0" mbi task --count "$@" 3<> ' + str(told), LIBEXEC / "hybridmem-profile"]
+    done = subprocess.run([*count, folder, "1", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"hybridmem profile mbi task: {why}\n")
+    failed = json.loads(mbi("status", "--json", folder, status=1).stdout)["failed"]
+    assert [(run["run"], run["reason"]) for run in failed] == [(0, why), (1, why)]
+    subprocess.run([*build, "-O0"], check=True)
+    assert why not in mbi("run", *TIERS, folder, 0, status=1).stderr
+
+
 def test_a_profile_of_the_sites_can_be_given(plan, probe, tmp_path):
     path, counts = tmp_path / "first.json", tmp_path / "counts"
     counts.write_text("0 0\n")

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "sites/profile/buildid.h"
 
 /* Allocations that the kernel may put into another tier than the wanted one: other programs have some. */
 #define MISSES 16
@@ -77,10 +78,58 @@ static int make_table(struct hm_mbi_measure *measure, struct hm_error *error)
     return write_nodes(&measure->told, table, error);
 }
 
+/* Is another build of it there now? A library that is not there now, as the program loads it from elsewhere, is taken
+ * for the same; the program itself is compared by those who start it. */
+static bool is_other(const struct hm_profile *profile, const struct hm_profile_object *object)
+{
+    char now[HM_BUILDID_TEXT];
+    bool is_program = profile->build_id && object->build_id && strcmp(profile->build_id, object->build_id) == 0;
+    return !is_program && object->build_id && object->path[0] == '/' &&
+           hm_buildid_of_file(object->path, now, NULL) == 0 && strcmp(now, object->build_id) != 0;
+}
+
+static bool is_planned(const struct hm_mbi_plan *plan, uint64_t id)
+{
+    for (size_t i = 0; i < plan->n_groups; i++)
+        if (hm_mbi_group_has(&plan->group[i], id))
+            return true;
+    return false;
+}
+
+/* Is the object's build in the id of a site of the plan? An id that was given is the same in all builds. */
+static bool is_needed(const struct hm_mbi_plan *plan, const struct hm_profile *profile, size_t object)
+{
+    for (size_t i = 0; i < profile->n_sites; i++) {
+        const struct hm_profile_site *site = &profile->site[i];
+        bool has_it = false;
+        for (int f = 0; f < site->n_frames; f++)
+            has_it = has_it || site->frame[f].object == (int)object;
+        if (has_it && !site->is_given && is_planned(plan, site->id))
+            return true;
+    }
+    return false;
+}
+
+/* Are the libraries those of the plan, whose builds are in its sites' ids? Returns 0, or -1 with a text. */
+static int check_libraries(const struct hm_mbi_store *store, struct hm_error *error)
+{
+    char path[PATH_MAX];
+    struct hm_profile *profile =
+        hm_mbi_store_path(store, HM_MBI_PROFILE, path, error) == 0 ? hm_profile_read(path, error) : NULL;
+    int status = profile ? 0 : -1;
+    for (size_t i = 0; profile && i < profile->n_objects && status == 0; i++)
+        if (is_other(profile, &profile->object[i]) && is_needed(&store->plan, profile, i))
+            status = hm_fail(error, ESTALE, "%s is another build than that of the plan: make a new plan",
+                             profile->object[i].path);
+    hm_profile_free(profile);
+    return status;
+}
+
 int hm_mbi_measure_choose(struct hm_mbi_measure *measure, struct hm_error *error)
 {
     struct hm_mbi_counters *counters = &measure->counters;
-    if (hm_mbi_counters_find(counters, measure->options->topology, error) < 0)
+    if (check_libraries(measure->store, error) < 0 ||
+        hm_mbi_counters_find(counters, measure->options->topology, error) < 0)
         return -1;
     if (measure->options->has_nodes)
         measure->layout = *measure->options->layout;

@@ -24,7 +24,8 @@ struct hm_mbi_measure { /* large */
 /* `measure` is zeroed by the caller, and may be closed from then on. `store` and `options` stay the caller's. */
 void hm_mbi_measure_init(struct hm_mbi_measure *measure, const struct hm_mbi_store *store, size_t number,
                          const struct hm_mbi_running *options);
-/* Finds the tiers, and makes the table. Returns 0, or -1 with a text. */
+/* Compares the libraries with those of the plan, finds the tiers, and makes the table. Returns 0, or -1 with a text
+ * (ESTALE: the sites would not be found). */
 int hm_mbi_measure_choose(struct hm_mbi_measure *measure, struct hm_error *error);
 /* Opens the counters, after that. Returns 0, or -1 with a text. */
 int hm_mbi_measure_open(struct hm_mbi_measure *measure, struct hm_error *error);

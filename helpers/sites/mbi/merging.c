@@ -74,7 +74,7 @@ static int merge(const struct hm_mbi_store *store, const char *output, bool is_p
     char path[PATH_MAX];
     struct hm_newfile file = {.fd = -1};
     if (check_sources(store, error) < 0 || (!is_partial && check_done(store, error) < 0) ||
-        hm_mbi_store_path(store, "profile.json", path, error) < 0)
+        hm_mbi_store_path(store, HM_MBI_PROFILE, path, error) < 0)
         return -1;
     struct hm_profile *profile = hm_profile_read(path, error);
     int status = profile ? sum(store, is_partial, profile, error) : -1;

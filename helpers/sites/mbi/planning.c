@@ -20,7 +20,6 @@
 #include "sites/profile/buildid.h"
 
 #define SITES HM_PKGLIBEXECDIR "/hybridmem-sites"
-#define PROFILE "profile.json"
 #define ALONE 0.01
 #define REPETITIONS 3
 
@@ -109,7 +108,7 @@ static int find_sites(const struct hm_mbi_store *store, char **program, int n, s
     struct hm_program started;
     char **words = calloc((size_t)n + 6, sizeof(*words));
     int at = 0;
-    if (!words || hm_mbi_store_path(store, PROFILE, path, error) < 0) {
+    if (!words || hm_mbi_store_path(store, HM_MBI_PROFILE, path, error) < 0) {
         free(words);
         return words ? -1 : hm_fail(error, ENOMEM, "out of memory");
     }
@@ -160,7 +159,7 @@ static int make_folder(struct hm_mbi_store *store, const char *path, bool *is_ne
 /* Removes what a plan that failed has made of the folder, which was empty. */
 static void remove_all(const struct hm_mbi_store *store, bool is_new)
 {
-    static const char *const names[] = {PROFILE, "job.sh", "plan.json"};
+    static const char *const names[] = {HM_MBI_PROFILE, "job.sh", "plan.json"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (hm_mbi_store_path(store, names[i], path, NULL) == 0)
@@ -201,14 +200,15 @@ static int make(const struct options *options, char **program, int n, struct hm_
     is_ours = make_folder(store, options->output, &is_new, error) == 0;
     if (!is_ours)
         goto done;
-    if (!profile && (find_sites(store, program, n, error) < 0 || hm_mbi_store_path(store, PROFILE, path, error) < 0 ||
-                     !(profile = hm_profile_read(path, error))))
+    if (!profile &&
+        (find_sites(store, program, n, error) < 0 || hm_mbi_store_path(store, HM_MBI_PROFILE, path, error) < 0 ||
+         !(profile = hm_profile_read(path, error))))
         goto done;
-    const char *name = options->profile ? options->profile : PROFILE;
+    const char *name = options->profile ? options->profile : HM_MBI_PROFILE;
     if (describe(&store->plan, program, n, profile, name, error) == 0 &&
         hm_mbi_plan_make(profile, name, options->alone, (unsigned)options->repetitions, HM_ARENAS, &store->plan,
                          error) == 0 &&
-        (!options->profile || hm_mbi_store_write(store, PROFILE, hm_profile_json(profile), error) == 0) &&
+        (!options->profile || hm_mbi_store_write(store, HM_MBI_PROFILE, hm_profile_json(profile), error) == 0) &&
         hm_mbi_store_script(store, error) == 0 &&
         hm_mbi_store_write(store, "plan.json", hm_mbi_plan_json(&store->plan), error) == 0)
         status = 0;

@@ -9,6 +9,8 @@
 #include "plan.h"
 #include "result.h"
 
+#define HM_MBI_PROFILE "profile.json"
+
 struct hm_mbi_store {
     char path[PATH_MAX]; /* absolute */
     struct hm_mbi_plan plan;

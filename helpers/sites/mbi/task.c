@@ -168,10 +168,13 @@ static int run(struct work *work, const char *folder, const char *run, const cha
     if (prepare(work, program, (size_t)number, error) < 0)
         return EXIT_SUCCESS;
     hm_mbi_measure_init(&work->measure, &work->store, (size_t)number, &work->running);
-    int status =
-        hm_mbi_measure_choose(&work->measure, error) < 0 || print(work, error) < 0 ? HM_MBI_FAILED : EXIT_SUCCESS;
+    int status = hm_mbi_measure_choose(&work->measure, error);
+    if (status < 0 && work->counts)
+        keep(work, true, error);
+    else if (status == 0)
+        status = print(work, error);
     hm_mbi_measure_close(&work->measure);
-    return status;
+    return status == 0 ? EXIT_SUCCESS : HM_MBI_FAILED;
 }
 
 int hm_mbi_task(int argc, char **argv)
