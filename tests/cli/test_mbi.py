@@ -227,6 +227,18 @@ def test_one_run_is_one_task_of_the_job_array(plan):
 
 
 @needs_papi
+def test_all_are_run_again(plan):
+    made = plan()
+    told = [f"hybridmem profile mbi run: run {i} of 0 to {RUNS - 1}" for i in range(RUNS)]
+    assert made.run().stderr.splitlines() == told
+    assert made.run().stderr == ""
+    for path in made.folder.glob("run-*.json"):
+        path.write_text(path.read_text().replace('"source": "', '"source": "earlier '))
+    assert made.run("--again").stderr.splitlines() == told
+    assert "earlier" not in "".join(path.read_text() for path in made.folder.glob("run-*.json"))
+
+
+@needs_papi
 def test_without_counters_nothing_is_run_and_the_reason_is_told(plan):
     made = plan()
     none = made.folder.parent / "none"

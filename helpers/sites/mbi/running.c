@@ -25,7 +25,7 @@ static void print_help(void)
          "run that fails does not end this. Nothing else should run on the node then.\n"
          "\n"
          "Options:\n"
-         "  --again              run it also where it is done\n"
+         "  --again              run it also where it is done; without RUN, run all\n"
          "  --nodes LIST         the tiers' NUMA nodes, as in \"fast=0,1 slow=2,3\"\n"
          "                       (default: those that hybridmem tiers shows)\n"
          "  --topology FILE.xml  take the tiers from hwloc's XML instead of this machine\n"
@@ -96,12 +96,12 @@ static int start_one(char **argv, int n_words, const char *folder, size_t number
 }
 
 /* Each run has a process of its own: its memory policy and environment are not those of the next. */
-static int run_all(const struct hm_mbi_store *store, char **argv, int n_words)
+static int run_all(const struct hm_mbi_store *store, char **argv, int n_words, bool again)
 {
     size_t n = hm_mbi_plan_runs(&store->plan);
     int status = EXIT_SUCCESS;
     for (size_t i = 0; i < n; i++) {
-        if (hm_mbi_store_is_done(store, i))
+        if (hm_mbi_store_is_done(store, i) && !again)
             continue;
         fprintf(stderr, "hybridmem profile mbi run: run %zu of 0 to %zu\n", i, n - 1);
         if (start_one(argv, n_words, store->path, i) != 0)
@@ -122,7 +122,7 @@ static int run(int argc, char **argv, const struct options *options, struct hm_m
     if (hm_mbi_store_results(store, &error) < 0)
         return hm_mbi_fail("run", HM_MBI_FAILED, error.text);
     if (optind + 1 == argc)
-        return run_all(store, argv, optind);
+        return run_all(store, argv, optind, options->running.again);
     if (hm_mbi_store_is_done(store, (size_t)number) && !options->running.again) {
         printf("run %s is done\n", argv[optind + 1]);
         return EXIT_SUCCESS;
