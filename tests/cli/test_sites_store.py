@@ -13,12 +13,13 @@ from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
 import pytest
-from guiding import NODES, TWO_NODES, all_slow, compiled, misfits, policies, profile_of
+from guiding import FAST, NODES, TWO_NODES, all_slow, compiled, misfits, policies, profile_of
 from installed import LIBEXEC, check_root, helper, with_mounts
 from siteprofiles import VALIDATOR, by_peak
 from sysfstree import NOBODY
 
 AS_NOBODY = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+BY_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 
 
 @pytest.fixture
@@ -51,25 +52,25 @@ def guide(program, env, *options, status=0):
 TASK = """
 exec 3> "$1"
 shift
-started=$("$LIBEXEC/hybridmem-sites" record $OPTIONS --name "$1" --pid $$ -- "$2" "$3") || exit 99
+started=$("$LIBEXEC/hybridmem-sites" record OPTIONS --name "$1" --pid $$ -- "$2" "$3") || exit 99
 export RECORDER="$(sed -n 's/^recorder //p' <<< "$started")"
 export HYBRIDMEM_SITES="$(sed -n 's/^HYBRIDMEM_SITES //p' <<< "$started")" LD_PRELOAD="$LIBRARY"
 exec "$2" "$3" 3>&-
 """
 
 
-def record(env, name, *program, options=""):
-    """Runs the program as a task that is profiled, with these options of the recorder. Returns the recorder's last
-    line, the program's exit status, and what was said. Whether a line before says that there were no samples, is as it
-    happens."""
+def record(env, name, *program, options="", mounts=""):
+    """Runs the program as a task that is profiled, with these options of the recorder, as a shell has them. Returns the
+    recorder's last line, the program's exit status, and what was said. Whether a line before says that there were no
+    samples, is as it happens."""
     result = Path(env["HOME"]) / "result"
     os.mkfifo(result)
     os.chown(result, NOBODY, NOBODY)
     library = LIBEXEC.parents[1] / "lib" / "hybridmem" / "libhybridmem-sites.so"
-    env = {**os.environ, **env, "LIBEXEC": str(LIBEXEC), "LIBRARY": str(library), "OPTIONS": options}
-    words = ["bash", "-c", TASK, "task", result, name, *program]
+    env = {**os.environ, **env, "LIBEXEC": str(LIBEXEC), "LIBRARY": str(library)}
+    words = with_mounts(mounts, *BY_NOBODY, "bash", "-c", TASK.replace("OPTIONS", options), "task", result, name)
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(words, env=env, **pipes, **AS_NOBODY) as task:
+    with subprocess.Popen([*words, *program], env=env, **pipes) as task:
         lines = result.read_text()  # ends when the recorder, which has it longest, has ended
         said = task.communicate()[1]
     result.unlink()
@@ -166,16 +167,38 @@ def test_a_task_starts_while_another_keeps_its_profile(of_nobody):
 
 def test_a_recorder_that_guides_has_its_memory_in_the_slow_tier(of_nobody):
     probe = built(of_nobody, "probe")
-    as_nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", LIBEXEC / "hybridmem-sites")
     with subprocess.Popen(["sleep", "600"], **AS_NOBODY) as task:
         words = ("--guide", "fast=1 slow=0", "--fast", "4M", "--name", "3.0", "--pid", str(task.pid), "--", probe)
-        command = with_mounts(TWO_NODES, *as_nobody, "record", *words)
+        command = with_mounts(TWO_NODES, *BY_NOBODY, LIBEXEC / "hybridmem-sites", "record", *words)
         try:
             said = subprocess.run(command, env=of_nobody, capture_output=True, text=True, check=True).stdout
             maps = Path(f"/proc/{re.search(r'recorder (.+)', said)[1]}/numa_maps").read_text().splitlines()
         finally:
             task.kill()
     assert {line.split()[1] for line in maps} == {"interleave=static:0"}
+
+
+def test_a_mapping_that_is_placed_online_is_one_for_mremap(of_nobody):
+    """Its bytes are no whole number of pages. There is no room in the fast tier, so its policy is of the slow one."""
+    text = """#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "tell.h"
+int main(void)
+{
+    dup2(2, 1);
+    char *mapped = mmap(NULL, 200000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    tell("first", mapped);
+    tell("last", mapped + 199999);
+    return mremap(mapped, 200000, 900000, MREMAP_MAYMOVE) == MAP_FAILED ? errno : 0;
+}
+"""
+    program = built(of_nobody, "mapped", text=text)
+    options = "--guide 'fast=1 slow=0' --fast 4K"
+    line, status, said = record(of_nobody, "4.0", program, options=options, mounts=TWO_NODES)
+    assert said == f"first {FAST}\nlast {FAST}\n"  # what has a policy of its own
+    assert status == 0 and line.startswith("profile ")
 
 
 def test_what_cannot_be_recorded_is_said(of_nobody):

@@ -124,7 +124,9 @@ static bool put(const void *memory, size_t bytes, uint32_t entry, enum kind kind
 {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* the file may have to be opened, to grow */
-    bool is_placed = entry < HM_SITES_ENTRIES && hm_place_begin(hm_notes_table, entry, memory, bytes);
+    /* A last page without the policy would divide the mapping, and mremap fails where it is for two. */
+    size_t of_it = kind == ALLOCATION ? bytes : hm_whole_pages(bytes);
+    bool is_placed = entry < HM_SITES_ENTRIES && hm_place_begin(hm_notes_table, entry, memory, of_it);
     const struct hm_blocks_new new = {.address = (uintptr_t)memory,
                                       .bytes = bytes,
                                       .born_ns = hm_clock_ns(CLOCK_MONOTONIC),
