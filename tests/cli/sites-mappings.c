@@ -136,9 +136,42 @@ static void mappings(void)
     caller_3();
 }
 
+#define PAGE 4096
+#define BEFORE 1000 /* allocations that stay, with which the pages are more than the notes have room for at first */
+#define PAGES 3500  /* fewer than mappings may be noted at one time */
+
+static atomic_bool is_cancelled;
+
+/* Nothing here is a place where a thread is cancelled. */
+static void *fail_to_remap(void *mapped)
+{
+    while (!atomic_load(&is_cancelled))
+        ;
+    for (size_t i = PAGES; i-- > 0;)
+        if (mremap((char *)mapped + i * PAGE, PAGE, PTRDIFF_MAX, 0) != MAP_FAILED)
+            abort();
+    return mapped;
+}
+
+/* A thread that is cancelled has mremap fail, each time for another page of a mapping. */
+static void cancelled(void)
+{
+    pthread_t id;
+    void *result;
+    char *mapped = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < BEFORE; i++)
+        sum += (uint64_t)malloc(2 * PAGE);
+    pthread_create(&id, NULL, fail_to_remap, mapped);
+    pthread_cancel(id);
+    atomic_store(&is_cancelled, true);
+    pthread_join(id, &result);
+    if (result != mapped)
+        abort();
+}
+
 static const struct command commands[] = {
-    {"again", again}, {"remapped", remapped}, {"stays", stays}, {"races", races},
-    {"huge", huge},   {"mappings", mappings}, {NULL},
+    {"again", again}, {"remapped", remapped}, {"stays", stays},         {"races", races},
+    {"huge", huge},   {"mappings", mappings}, {"cancelled", cancelled}, {NULL},
 };
 
 int main(int argc, char **argv)

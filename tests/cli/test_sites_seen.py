@@ -203,6 +203,13 @@ def test_a_mapping_whose_addresses_stay_its_own_is_two(programs, sites_run):
     assert by_peak(profile)[32]["allocations"] == 2 and 16 not in by_peak(profile)
 
 
+def test_mremap_is_no_place_where_a_thread_is_cancelled(programs, sites_run):
+    """As the notes of what it has not moved outgrow their file."""
+    profile, _ = sites_run(programs("mappings"), "cancelled")
+    pages = 3500  # each is one more allocation that the notes have, all but the last
+    assert by_peak(profile)[pages * 4096 / MIB]["allocations"] == pages and profile["left_out"] == 0
+
+
 def test_a_mapping_that_has_grown_has_no_slices(probe, sites_run):
     """It is placed by its first size, so its slices would not be where they were seen."""
     sites = by_peak(sites_run(probe, "grows")[0])

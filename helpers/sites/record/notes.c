@@ -232,6 +232,7 @@ void hm_notes_take(const void *memory, size_t bytes, struct hm_notes_taken *take
 /* Its bytes are counted still. Of a part of a mapping there is a further allocation then. */
 static void put_back(const struct hm_blocks_part *part)
 {
+    int before;
     const struct hm_blocks_new again = {.address = part->address,
                                         .bytes = part->bytes,
                                         .born_ns = part->born_ns,
@@ -241,9 +242,11 @@ static void put_back(const struct hm_blocks_part *part)
                                         .is_inherited = part->is_inherited,
                                         .is_shared = part->is_shared,
                                         .was = part};
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* as in `put` */
     hm_forklock_take(&hm_notes_lock);
     bool is_noted = hm_blocks_add(&again);
     hm_forklock_give(&hm_notes_lock);
+    pthread_setcancelstate(before, NULL);
     if (is_noted && !part->is_last && !part->is_inherited)
         atomic_fetch_add(&hm_notes_table->entry[part->entry].allocations, 1);
     if (is_noted)
