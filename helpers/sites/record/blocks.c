@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include "base/amount.h"
+#include "base/clock.h"
 #include "sites/profile/slices.h"
 
 #define CHUNK 4096                  /* blocks by which the file grows */
 #define SLOTS (2 * HM_SITES_BLOCKS) /* of the index; a power of two */
 #define TRIES 100                   /* of a call that signals interrupt */
+#define PAUSE_NS UINT64_C(1000000000)
 #define WHOLE (sizeof(struct hm_sites_process) + HM_SITES_BLOCKS * sizeof(struct hm_sites_block))
 
 static struct hm_sites_process *process;
@@ -49,14 +51,20 @@ static void *map_private(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Gives the open file disk space for `n` blocks. A file above the program's limit would be the signal SIGXFSZ. */
-static bool reserve(int fd, uint32_t n)
+static uint64_t file_bytes(uint32_t n)
+{
+    return sizeof(*process) + n * sizeof(struct hm_sites_block);
+}
+
+/* Gives the open file disk space for `n` blocks, of which it has that of the first `from` bytes. A file above the
+ * program's limit would be the signal SIGXFSZ. */
+static bool reserve(int fd, uint64_t from, uint32_t n)
 {
     struct rlimit limit;
-    uint64_t bytes = sizeof(*process) + n * sizeof(struct hm_sites_block);
+    uint64_t bytes = file_bytes(n);
     int status = getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < bytes ? EFBIG : EINTR;
     for (int i = 0; i < TRIES && status == EINTR; i++) /* a program may have timers */
-        status = posix_fallocate(fd, 0, (off_t)bytes);
+        status = posix_fallocate(fd, (off_t)from, (off_t)(bytes - from));
     if (status != 0)
         return false;
     room = n;
@@ -72,7 +80,7 @@ bool hm_blocks_open(int fd, const char *path, pid_t pid)
         slot = map_private(SLOTS * sizeof(*slot));
     if (!spare)
         spare = map_private(HM_SITES_BLOCKS * sizeof(*spare));
-    if (!slot || !spare || !reserve(fd, (n / CHUNK + 1) * CHUNK))
+    if (!slot || !spare || !reserve(fd, 0, (n / CHUNK + 1) * CHUNK))
         return false;
     void *memory = mmap(NULL, WHOLE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
@@ -90,14 +98,18 @@ bool hm_blocks_open(int fd, const char *path, pid_t pid)
     return true;
 }
 
+/* Where the disk is full, it is tried once a second, not at each allocation: all threads wait meanwhile. */
 static bool grow(void)
 {
-    if (room >= HM_SITES_BLOCKS)
+    static uint64_t failed_ns; /* 0: it has not, or has not since */
+    uint64_t now_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    if (room >= HM_SITES_BLOCKS || (failed_ns > 0 && now_ns - failed_ns < PAUSE_NS))
         return false;
     int fd = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    bool is_done = fd >= 0 && reserve(fd, room + CHUNK);
+    bool is_done = fd >= 0 && reserve(fd, file_bytes(room), room + CHUNK);
     if (fd >= 0)
         close(fd);
+    failed_ns = is_done ? 0 : now_ns;
     return is_done;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests what the notes of a process know of its mappings and allocations, against a plain list of who has which page.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -26,6 +28,31 @@ _Static_assert(sizeof(struct hm_sites_entry) == 264 && sizeof(struct hm_sites_bl
 #define BASE ((uintptr_t)1 << 40)
 #define STEPS 200000
 #define HELD 32
+
+static struct {
+    bool is_full;
+    int calls;
+    off_t from, bytes; /* of the last call */
+} disk;
+static time_t seconds = 100;
+
+int __real_posix_fallocate(int fd, off_t from, off_t bytes);
+int __wrap_posix_fallocate(int fd, off_t from, off_t bytes);
+int __wrap_posix_fallocate(int fd, off_t from, off_t bytes)
+{
+    disk.calls++;
+    disk.from = from;
+    disk.bytes = bytes;
+    return disk.is_full ? ENOSPC : __real_posix_fallocate(fd, from, bytes);
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    (void)clock;
+    *now = (struct timespec){.tv_sec = seconds};
+    return 0;
+}
 
 static uint64_t mapping_at[PAGES]; /* the number of the mapping that has the page; 0: none */
 
@@ -94,6 +121,39 @@ static void test_as_many_mappings_as_there_is_room_for(void **state)
     assert_int_equal(found, (uint64_t)HM_SITES_MAPPINGS * PAGE);
 }
 
+static bool add(size_t page)
+{
+    return hm_blocks_add(&(const struct hm_blocks_new){.address = address_of(page), .bytes = PAGE, .entry = 1});
+}
+
+/* Each allocation goes there while the disk is full. */
+static void test_a_full_disk_is_tried_once_a_second(void **state)
+{
+    size_t n = 0;
+    (void)state;
+    disk.is_full = true;
+    disk.calls = 0;
+    while (n < HM_SITES_BLOCKS && add(n))
+        n++;
+    assert_int_equal(disk.calls, 1);
+    const off_t end = (off_t)(sizeof(struct hm_sites_process) + n * sizeof(struct hm_sites_block));
+    for (int i = 0; i < 100; i++)
+        assert_false(add(n));
+    assert_int_equal(disk.calls, 1);
+    seconds++;
+    assert_false(add(n));
+    assert_false(add(n));
+    assert_int_equal(disk.calls, 2);
+    disk.is_full = false;
+    seconds++;
+    assert_true(add(n));
+    assert_int_equal(disk.from, end); /* what it had is not gone over again */
+    assert_int_equal(disk.bytes, n * sizeof(struct hm_sites_block));
+    assert_int_equal(disk.calls, 3);
+    for (size_t i = 0; i <= n; i++)
+        assert_int_equal(hm_blocks_drop(address_of(i)).bytes, PAGE);
+}
+
 static int open_blocks(void **state)
 {
     char path[256];
@@ -110,6 +170,7 @@ static int open_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_full_disk_is_tried_once_a_second), /* the first one: no number of a block is spare */
         cmocka_unit_test(test_as_many_mappings_as_there_is_room_for),
         cmocka_unit_test(test_mappings_that_are_cut), /* the last one: it ends the notes */
     };
