@@ -204,6 +204,26 @@ static void grows(void)
     }
 }
 
+__attribute__((noinline)) static char *sized_caller(size_t from, size_t to)
+{
+    char *memory = realloc(xmalloc(from), to);
+    if (!memory)
+        abort();
+    memset(memory, 1, to);
+    return memory;
+}
+
+/* realloc makes one allocation larger that had slices, and another that had none. */
+static void sizes(void)
+{
+    char *large = sized_caller(MIB, 8 * MIB);
+    char *small = sized_caller(MIB / 16, 4 * MIB);
+    for (double end = cpu_s() + 0.5; cpu_s() < end;) {
+        use(large, 8 * MIB, 50000);
+        use(small, 4 * MIB, 50000);
+    }
+}
+
 __attribute__((noinline)) static char *late_caller(size_t bytes)
 {
     char *memory = xmalloc(bytes);
@@ -261,6 +281,7 @@ static const struct command commands[] = {
     {"slices", slices},
     {"part", part},
     {"grows", grows},
+    {"sizes", sizes},
     {"late", .run_with = late_for},
     {"status", status},
     {"abort", abort_after},

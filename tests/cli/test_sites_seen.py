@@ -216,6 +216,13 @@ def test_a_mapping_that_has_grown_has_no_slices(probe, sites_run):
     assert sites[4]["slices"] and sites[8]["accesses"] > 0 and not sites[8]["slices"]
 
 
+def test_memory_that_realloc_has_made_larger_has_no_slices(probe, sites_run):
+    """Each new size has other slices, and all of it would be placed anew. What was small had none."""
+    sites = by_peak(sites_run(probe, "sizes")[0])
+    assert sites[4]["slices"] and sites[8]["accesses"] > 0 and not sites[8]["slices"]
+    assert sites[4]["resident"]["slices"] and not sites[8]["resident"]["slices"]
+
+
 def test_small_is_what_the_user_says(programs, sites_run):
     profile, _ = sites_run(programs("ends"), "lives", options=["--least", "64", "--input-class", "tiny"])
     assert profile["least_bytes"] == 64 and profile["program"]["input_class"] == "tiny"

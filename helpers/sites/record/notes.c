@@ -152,7 +152,13 @@ static bool put(const void *memory, size_t bytes, uint32_t entry, enum kind kind
     return is_noted;
 }
 
-static void note(const void *memory, size_t bytes, const void *caller, enum kind kind)
+/* Data that realloc gives another size is in other slices then, and to place these anew would move all of it. */
+static bool has_other_slices(uint64_t was_bytes, uint64_t bytes)
+{
+    return was_bytes >= HM_SLICES_LARGE && bytes >= HM_SLICES_LARGE && was_bytes != bytes;
+}
+
+static void note(const void *memory, size_t bytes, uint64_t was_bytes, const void *caller, enum kind kind)
 {
     if (!hm_notes_are_ours())
         return;
@@ -162,28 +168,31 @@ static void note(const void *memory, size_t bytes, const void *caller, enum kind
     atomic_fetch_add(&hm_notes_table->entry[entry].allocations, 1);
     if (bytes < HM_SLICES_LARGE)
         atomic_fetch_add(&hm_notes_table->entry[entry].ordered_bytes, bytes);
+    if (has_other_slices(was_bytes, bytes))
+        atomic_store(&hm_notes_table->entry[entry].is_resized, 1);
 }
 
-void hm_notes_add(const void *memory, size_t bytes, const void *caller)
+void hm_notes_add(const void *memory, size_t bytes, uint64_t was_bytes, const void *caller)
 {
-    note(memory, bytes, caller, ALLOCATION);
+    note(memory, bytes, was_bytes, caller, ALLOCATION);
 }
 
 void hm_notes_map(const void *memory, size_t bytes, bool is_shared, const void *caller)
 {
-    note(memory, bytes, caller, is_shared ? SHARED_MAPPING : MAPPING);
+    note(memory, bytes, 0, caller, is_shared ? SHARED_MAPPING : MAPPING);
 }
 
-void hm_notes_drop(const void *memory)
+uint64_t hm_notes_drop(const void *memory)
 {
     if (!hm_notes_are_ours())
-        return;
+        return 0;
     hm_forklock_take(&hm_notes_lock);
     struct hm_blocks_part part = hm_blocks_drop((uintptr_t)memory);
     hm_forklock_give(&hm_notes_lock);
     if (part.is_placed)
         hm_place_end(memory, part.bytes);
     count_end(&part);
+    return part.bytes;
 }
 
 static void forget_place(const struct hm_blocks_part *part)

@@ -48,10 +48,11 @@ uint64_t hm_notes_least(void);
 void hm_notes_add_small(size_t bytes);
 void hm_notes_drop_small(size_t bytes);
 
-/* Notes an allocation that is not small; `caller` is the return address of the function that the program has called. */
-void hm_notes_add(const void *memory, size_t bytes, const void *caller);
-/* Notes its end. It may be unknown. */
-void hm_notes_drop(const void *memory);
+/* Notes an allocation that is not small; `caller` is the return address of the function that the program has called,
+ * `was_bytes` the size of what realloc has made it of; 0: it is new, or that was small. */
+void hm_notes_add(const void *memory, size_t bytes, uint64_t was_bytes, const void *caller);
+/* Notes its end. It may be unknown. Returns its bytes. */
+uint64_t hm_notes_drop(const void *memory);
 
 /* The same for mappings: the part that is unmapped may be any. `is_shared`: MAP_SHARED. */
 void hm_notes_map(const void *memory, size_t bytes, bool is_shared, const void *caller);

@@ -55,7 +55,7 @@ static bool begin_block(void)
 }
 
 /* What is small is counted without a call that could set errno: to save it would take a sixth of the time. */
-static void add(const void *memory, size_t bytes, const void *caller)
+static void add(const void *memory, size_t bytes, uint64_t was_bytes, const void *caller)
 {
     if (!memory)
         return;
@@ -65,22 +65,23 @@ static void add(const void *memory, size_t bytes, const void *caller)
         return;
     }
     int number = errno;
-    hm_notes_add(memory, bytes, caller);
+    hm_notes_add(memory, bytes, was_bytes, caller);
     errno = number;
 }
 
-/* `usable`: the size that the next malloc tells, while it still has the memory. */
-static void drop(const void *memory, size_t usable)
+/* `usable`: the size that the next malloc tells, while it still has the memory. Returns the bytes; 0: they were few. */
+static uint64_t drop(const void *memory, size_t usable)
 {
     if (!memory)
-        return;
+        return 0;
     if (usable < hm_notes_least()) {
         hm_notes_drop_small(usable);
-        return;
+        return 0;
     }
     int number = errno;
-    hm_notes_drop(memory);
+    uint64_t bytes = hm_notes_drop(memory);
     errno = number;
+    return bytes;
 }
 
 /* What all functions do that allocate: CALL is the next one's. */
@@ -89,7 +90,7 @@ static void drop(const void *memory, size_t usable)
         bool is_noted = begin_block();                                                                                 \
         void *got = (call);                                                                                            \
         if (is_noted) {                                                                                                \
-            add(got, (bytes), CALLER);                                                                                 \
+            add(got, (bytes), 0, CALLER);                                                                              \
             hm_notes_leave();                                                                                          \
         }                                                                                                              \
         got;                                                                                                           \
@@ -127,7 +128,7 @@ PUBLIC int posix_memalign(void **memory, size_t alignment, size_t bytes)
     bool is_noted = begin_block();
     int status = hm_next.posix_memalign(memory, alignment, bytes);
     if (is_noted) {
-        add(status == 0 ? *memory : NULL, bytes, CALLER);
+        add(status == 0 ? *memory : NULL, bytes, 0, CALLER);
         hm_notes_leave();
     }
     return status;
@@ -149,12 +150,12 @@ PUBLIC void free(void *memory)
 static void *noted_realloc(void *memory, size_t bytes, const void *caller)
 {
     size_t usable = memory ? hm_next.malloc_usable_size(memory) : 0;
-    drop(memory, usable);
+    uint64_t was_bytes = drop(memory, usable);
     void *moved = hm_next.realloc(memory, bytes);
     if (moved)
-        add(moved, bytes, caller);
+        add(moved, bytes, was_bytes, caller);
     else if (memory && bytes > 0)
-        add(memory, usable, caller);
+        add(memory, usable, 0, caller);
     return moved;
 }
 

@@ -75,8 +75,9 @@ static bool is_in_order(const struct hm_sites_entry *entry)
     return (double)entry->ordered_bytes <= (double)entry->peak_bytes * MOST_AGAIN;
 }
 
-/* The slices of a site, where nearly all of its accesses are in those of one kind. Memory that mremap has given another
- * size has its slices by the size at the time of an access, and is placed by that of the allocation: there are none. */
+/* The slices of a site, where nearly all of its accesses are in those of one kind. Memory that mremap or realloc has
+ * given another size has its slices by the size at the time of an access. It would be placed by that of the allocation,
+ * or all of it anew with each size: there are none. */
 static struct hm_slices slices_of(const struct hm_watch *watch, int at)
 {
     const struct hm_watch_heat *heat = &watch->heat[at];

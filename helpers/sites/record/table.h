@@ -58,7 +58,7 @@ struct hm_sites_entry {
     atomic_uint tier;  /* HM_SITES_ANY ...; the recorder's to set */
     struct hm_sites_frame frame[HM_SITES_DEPTH];
     _Atomic uint64_t allocations, ended;
-    atomic_uint is_resized;         /* mremap has given one of them another size, or divided it */
+    atomic_uint is_resized;         /* mremap or realloc has given one of them another size, or mremap divided it */
     _Atomic uint64_t ordered_bytes; /* of all its allocations that are in an order (profile/slices.h) */
     _Atomic int64_t live_bytes, peak_bytes;
     _Atomic double byte_s, lifetime_s; /* sums over allocations that have ended */
