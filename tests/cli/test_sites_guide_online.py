@@ -38,6 +38,14 @@ def test_online_the_program_has_the_fast_tier_until_more_is_known(probe):
     assert guide_online("fast=0 slow=1", "sh", "-c", "exit 7").returncode == 7
 
 
+@pytest.mark.parametrize("others", [0, 48])
+def test_online_a_site_that_grows_gets_what_is_left_of_the_fast_tier(programs, others):
+    """What is above that has the slow tier's policy, which the kernel refuses here: it has that of the process."""
+    done = guide_online("fast=0 slow=1", programs("online"), "grow", "200", str(others))
+    assert done.returncode == 0, done.stderr
+    assert 1 <= int(done.stdout) <= 64 - others
+
+
 def test_online_nothing_runs_without_the_fast_tier(probe):
     done = guide_online("fast=1 slow=0", probe, "where")
     assert (done.returncode, done.stdout) == (125, "")

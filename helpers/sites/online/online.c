@@ -72,6 +72,7 @@ struct hm_online *hm_online_open(const struct hm_online_setup *setup, struct hm_
     watch->table->fast_nodes = tiers[0];
     watch->table->slow_nodes = tiers[1];
     watch->table->fast_bytes = hm_least(setup->capacity, INT64_MAX);
+    watch->table->fast_left = (int64_t)watch->table->fast_bytes;
     free(tiers);
     return online;
 failed:
@@ -213,8 +214,10 @@ static void move(struct hm_online *online)
     uint64_t capacity = hm_less(online->setup->capacity, count_fixed(online));
     if (hm_online_pages_move(&online->pages, is_fast, rank, capacity, hm_purse_pages(&online->purse, true)) != 0)
         return;
-    online->figures.promoted_bytes += moved->promoted * hm_page_size();
-    online->figures.demoted_bytes += moved->demoted * hm_page_size();
+    uint64_t up = moved->promoted * hm_page_size(), down = moved->demoted * hm_page_size();
+    online->figures.promoted_bytes += up;
+    online->figures.demoted_bytes += down;
+    atomic_fetch_add(&online->watch->table->fast_left, (int64_t)(down - up));
     hm_purse_learn(&online->purse, moved->promoted + moved->demoted, hm_clock_s(CLOCK_THREAD_CPUTIME_ID) - start_s);
 }
 
@@ -255,6 +258,14 @@ static bool is_over(struct hm_online *online, uint64_t now_ns, double read_s)
     return online->figures.phases == 0 || hm_purse_affords_decision(&online->purse);
 }
 
+/* Tells the program's library what is left of the fast tier for new memory. `left`: what it took that to be before the
+ * memory was looked at; what was taken and given back since then still counts. */
+static void correct(struct hm_online *online, int64_t left)
+{
+    uint64_t really = hm_least(online->setup->capacity, INT64_MAX) - online->pages.fast_pages * hm_page_size();
+    atomic_fetch_add(&online->watch->table->fast_left, (int64_t)(really - (uint64_t)left));
+}
+
 void hm_online_look(struct hm_online *online, double read_s)
 {
     uint64_t now_ns = hm_clock_ns(CLOCK_MONOTONIC);
@@ -263,14 +274,16 @@ void hm_online_look(struct hm_online *online, double read_s)
     if (!is_over(online, now_ns, read_s))
         return;
     learn(online);
+    int64_t left = atomic_load(&online->watch->table->fast_left);
     double accesses = elsewhere;
     for (size_t i = 0; i < HM_SITES_ENTRIES; i++)
         accesses += online->site[i].accesses;
     if (look_at_memory(online) == 0) {
+        correct(online, left);
         tally(online, accesses);
         bool is_placed = decide(online);
         hm_purse_learn_decision(&online->purse, hm_clock_s(CLOCK_THREAD_CPUTIME_ID) - start_s);
-        if (is_placed && online->figures.n_sites > 0)
+        if (is_placed)
             move(online);
     }
     online->phase_ns = hm_clock_ns(CLOCK_MONOTONIC);

@@ -61,7 +61,7 @@ void hm_online_pages_close(struct hm_online_pages *pages)
 struct stretch {
     uint64_t first, n_pages; /* as in decide/decide.h */
     uint32_t entry;
-    bool is_inherited;
+    bool is_inherited, is_promised; /* as in watch.h */
 };
 
 struct stretches {
@@ -78,7 +78,8 @@ static int add(struct stretches *list, uint32_t space, const struct hm_watch_ran
     if (first >= end || end >> HM_PAGE_BITS || range->start > UINT64_MAX - bytes)
         return 0;
     uint64_t from = HM_PAGE(space, first);
-    bool is_alike = last && last->entry == range->entry && last->is_inherited == range->is_inherited;
+    bool is_alike = last && last->entry == range->entry && last->is_inherited == range->is_inherited &&
+                    last->is_promised == range->is_promised;
     if (is_alike && from <= last->first + last->n_pages + 1 && from > last->first) {
         last->n_pages = hm_most(last->n_pages, from - last->first + (end - first));
         return 0;
@@ -91,7 +92,8 @@ static int add(struct stretches *list, uint32_t space, const struct hm_watch_ran
         list->stretch = more;
         list->room = room;
     }
-    list->stretch[list->n++] = (struct stretch){from, end - first, range->entry, range->is_inherited};
+    list->stretch[list->n++] =
+        (struct stretch){from, end - first, range->entry, range->is_inherited, range->is_promised};
     list->has_forks |= range->is_inherited;
     return 0;
 }
@@ -157,6 +159,17 @@ static struct hm_residence residence_of(const struct hm_online_pages *pages)
     return (struct hm_residence){pages->ranks, pages->maps, &pages->nodes, pages->mover.batch, NULL};
 }
 
+/* Counts what of the stretches is in the fast tier, or goes there when it is touched. */
+static void count_fast(struct hm_online_pages *pages, const struct stretches *list)
+{
+    pages->fast_pages = 0;
+    for (size_t i = 0; i < pages->n; i++) {
+        const uint64_t *movable = pages->extent[i].tier_pages, *fixed = pages->shared[i].tier_pages;
+        uint64_t fast = movable[0] + fixed[0], slow = movable[1] + fixed[1];
+        pages->fast_pages += list->stretch[i].is_promised ? hm_less(list->stretch[i].n_pages, slow) : fast;
+    }
+}
+
 /* Finds out where the stretches are. What a process has inherited and still shares is counted by the one that has
  * allocated it. */
 static void locate(struct hm_online_pages *pages, const struct stretches *list)
@@ -209,6 +222,7 @@ int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *w
     if (status == 0) {
         hm_nodes_refresh(&pages->nodes);
         locate(pages, &list);
+        count_fast(pages, &list);
     }
     free(list.stretch);
     if (status != 0)
@@ -225,68 +239,4 @@ void hm_online_pages_look(const struct hm_online_pages *pages, const uint64_t *p
 uint64_t hm_online_pages_room(const struct hm_online_pages *pages)
 {
     return hm_nodes_room(&pages->nodes, 0);
-}
-
-/* ---------------------------------------------------------- moves */
-
-struct order { /* a stretch, and when its turn is */
-    double rank;
-    size_t at;
-};
-
-static int compare_order(const void *a, const void *b)
-{
-    const struct order *left = a, *right = b;
-    if (left->rank != right->rank)
-        return left->rank < right->rank ? -1 : 1;
-    return (left->at > right->at) - (left->at < right->at);
-}
-
-/* Plans moves of stretches in one direction, at most `limit` pages. The hottest go up first, the coldest down. Returns
- * how many moves there are then. */
-static size_t plan(const struct hm_online_pages *pages, const struct order *order, const bool *is_fast, bool goes_up,
-                   uint64_t limit, struct hm_move *move, size_t n)
-{
-    unsigned from = goes_up ? 1 : 0;
-    for (size_t i = 0; i < pages->n && limit > 0; i++) {
-        size_t at = order[goes_up ? pages->n - 1 - i : i].at;
-        const struct hm_extent *extent = &pages->extent[at];
-        if (is_fast[pages->entry[at]] != goes_up || extent->tier_pages[from] == 0)
-            continue;
-        move[n++] = (struct hm_move){
-            .first = extent->first, .n_pages = extent->n_pages, .limit = limit, .from = from, .to = 1 - from};
-        limit = hm_less(limit, extent->tier_pages[from]);
-    }
-    return n;
-}
-
-int hm_online_pages_move(struct hm_online_pages *pages, const bool *is_fast, const double *rank, uint64_t capacity,
-                         uint64_t budget)
-{
-    struct order *order = calloc(pages->n + 1, sizeof(*order));
-    struct hm_move *move = calloc(2 * pages->n + 1, sizeof(*move));
-    uint64_t used = 0, up = 0, others = 0, bytes = hm_page_size();
-    int status = order && move ? 0 : -1;
-    for (size_t i = 0; status == 0 && i < pages->n; i++) {
-        const uint64_t *tier_pages = pages->extent[i].tier_pages;
-        bool is_chosen = is_fast[pages->entry[i]];
-        order[i] = (struct order){rank[pages->entry[i]], i};
-        used += tier_pages[0];
-        up += is_chosen ? tier_pages[1] : 0;
-        others += is_chosen ? 0 : tier_pages[0];
-    }
-    uint64_t most = hm_least(capacity / bytes, used + hm_nodes_room(&pages->nodes, 0) / bytes);
-    uint64_t down = hm_least(hm_less(used + up, most), others);
-    double part = up + down > budget ? (double)budget / (double)(up + down) : 1;
-    hm_mover_begin(&pages->mover, hm_less(most, used), budget);
-    if (status == 0) {
-        qsort(order, pages->n, sizeof(*order), compare_order);
-        size_t n = plan(pages, order, is_fast, false, (uint64_t)((double)down * part), move, 0);
-        n = plan(pages, order, is_fast, true, (uint64_t)((double)up * part), move, n);
-        hm_mover_run(&pages->mover, move, n);
-    }
-    free(order);
-    free(move);
-    errno = ENOMEM;
-    return status;
 }

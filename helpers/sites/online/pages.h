@@ -26,6 +26,8 @@ struct hm_online_pages {
     struct hm_online_shared *shared;
     uint32_t *entry;
     size_t n;
+    /* those in the fast tier, and those that go there when they are touched, as it was promised to them (watch.h) */
+    uint64_t fast_pages;
 };
 
 /* Begins with the tiers' nodes. hm_online_pages_close has to follow, also where it fails. Returns 0, or -1 with a text.
@@ -49,8 +51,9 @@ uint64_t hm_online_pages_room(const struct hm_online_pages *pages);
 
 /*
  * Moves the memory of the entries with `is_fast` up, and as much of that of others down as has to make room: the
- * first of `rank` is the first to go. At most `budget` pages are moved; what sites have in the fast tier stays within
- * `capacity` bytes, or comes closer to it; what cannot be moved counts in neither. Returns 0, or -1 (ENOMEM).
+ * first of `rank` is the first to go. Where the former have too much themselves, they go down after the others, and
+ * nothing goes up. At most `budget` pages are moved; what sites have in the fast tier stays within `capacity` bytes, or
+ * comes closer to it; what cannot be moved counts in neither. Returns 0, or -1 (ENOMEM).
  */
 int hm_online_pages_move(struct hm_online_pages *pages, const bool *is_fast, const double *rank, uint64_t capacity,
                          uint64_t budget);

@@ -90,6 +90,7 @@ bool hm_blocks_open(int fd, const char *path, pid_t pid)
     for (uint32_t i = 0; i < n; i++) {
         process->block[i] = before->block[i];
         process->block[i].is_inherited = 1;
+        process->block[i].is_fast = 0; /* the other process gives it back */
     }
     atomic_store(&process->n_blocks, n);
     process->magic = HM_SITES_MAGIC;
@@ -201,6 +202,7 @@ static struct hm_blocks_part part_of(const struct hm_sites_block *block, uintptr
                                    .is_inherited = block->is_inherited,
                                    .is_shared = block->is_shared,
                                    .is_placed = block->is_placed,
+                                   .is_fast = block->is_fast,
                                    .is_last = is_last};
 }
 
@@ -263,6 +265,7 @@ bool hm_blocks_add(const struct hm_blocks_new *new)
     block->before = new->was ? new->was->before : place_in_order(new->entry, new->bytes);
     block->entry = new->entry;
     block->is_placed = new->is_placed;
+    block->is_fast = new->is_fast;
     block->is_inherited = new->is_inherited;
     block->is_shared = new->is_shared;
     if (number == n)

@@ -28,6 +28,7 @@ struct hm_blocks_part {
     bool is_inherited;
     bool is_shared;
     bool is_placed; /* its pages have a policy of their own (place.h) */
+    bool is_fast;   /* its bytes were taken of what is left of the fast tier */
     bool is_last;   /* nothing is left of the allocation */
 };
 
@@ -39,6 +40,7 @@ struct hm_blocks_new {
     bool is_mapping;
     bool is_shared; /* as in table.h */
     bool is_placed;
+    bool is_fast;
     bool is_inherited;
     const struct hm_blocks_part
         *was; /* the mapping that it was before, whose place in the order stays; NULL: it is new */

@@ -28,7 +28,8 @@ static size_t take(const struct hm_sites_block *block, size_t count, struct hm_w
                                                  hm_least(block[i].before, HM_PROFILE_MOST),
                                                  block[i].entry,
                                                  block[i].is_inherited != 0,
-                                                 block[i].is_shared != 0};
+                                                 block[i].is_shared != 0,
+                                                 block[i].is_placed && block[i].is_fast};
     }
     return n;
 }

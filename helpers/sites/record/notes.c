@@ -119,21 +119,30 @@ static uint32_t site_of(const void *caller, bool is_mapping)
     return hm_stack_site(hm_notes_table, &stack);
 }
 
+/* What is gone of an allocation gives back what it has taken. */
+static void forget_place(const struct hm_blocks_part *part)
+{
+    const struct hm_place_taken place = {part->is_placed && part->is_last, part->is_fast};
+    hm_place_forget(hm_notes_table, place, part->bytes);
+}
+
 /* Notes a block; its bytes are counted, too. Returns whether there was room. `was`: as in blocks.h. */
 static bool put(const void *memory, size_t bytes, uint32_t entry, enum kind kind, const struct hm_blocks_part *was)
 {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* the file may have to be opened, to grow */
+    struct hm_place_taken place = {false, false};
     /* A last page without the policy would divide the mapping, and mremap fails where it is for two. */
-    size_t of_it = kind == ALLOCATION ? bytes : hm_whole_pages(bytes);
-    bool is_placed = entry < HM_SITES_ENTRIES && hm_place_begin(hm_notes_table, entry, memory, of_it);
+    if (entry < HM_SITES_ENTRIES)
+        place = hm_place_begin(hm_notes_table, entry, memory, kind == ALLOCATION ? bytes : hm_whole_pages(bytes));
     const struct hm_blocks_new new = {.address = (uintptr_t)memory,
                                       .bytes = bytes,
                                       .born_ns = hm_clock_ns(CLOCK_MONOTONIC),
                                       .entry = entry,
                                       .is_mapping = kind != ALLOCATION,
                                       .is_shared = kind == SHARED_MAPPING,
-                                      .is_placed = is_placed,
+                                      .is_placed = place.has_policy,
+                                      .is_fast = place.is_fast,
                                       .was = was};
     hm_forklock_take(&hm_notes_lock);
     struct hm_blocks_part unseen = hm_blocks_drop((uintptr_t)memory); /* another that was there, whose end was missed */
@@ -141,14 +150,13 @@ static bool put(const void *memory, size_t bytes, uint32_t entry, enum kind kind
     hm_forklock_give(&hm_notes_lock);
     pthread_setcancelstate(before, NULL);
     count_end(&unseen);
-    if (unseen.is_placed)
-        hm_place_forget();
-    if (is_noted)
+    forget_place(&unseen);
+    if (is_noted) {
         count_new(&hm_notes_table->entry[entry], &new);
-    else
+    } else {
         atomic_fetch_add(&hm_notes_table->left_out, 1);
-    if (is_placed && !is_noted)
-        hm_place_forget();
+        hm_place_forget(hm_notes_table, place, bytes);
+    }
     return is_noted;
 }
 
@@ -189,16 +197,9 @@ uint64_t hm_notes_drop(const void *memory)
     hm_forklock_take(&hm_notes_lock);
     struct hm_blocks_part part = hm_blocks_drop((uintptr_t)memory);
     hm_forklock_give(&hm_notes_lock);
-    if (part.is_placed)
-        hm_place_end(memory, part.bytes);
+    hm_place_end(hm_notes_table, (struct hm_place_taken){part.is_placed, part.is_fast}, memory, part.bytes);
     count_end(&part);
     return part.bytes;
-}
-
-static void forget_place(const struct hm_blocks_part *part)
-{
-    if (part->is_placed && part->is_last)
-        hm_place_forget();
 }
 
 /* Takes out what one mapping has in this range. */
@@ -248,6 +249,7 @@ static void put_back(const struct hm_blocks_part *part)
                                         .entry = part->entry,
                                         .is_mapping = true,
                                         .is_placed = part->is_placed && part->is_last,
+                                        .is_fast = part->is_fast,
                                         .is_inherited = part->is_inherited,
                                         .is_shared = part->is_shared,
                                         .was = part};
@@ -302,8 +304,10 @@ void hm_notes_end(void)
         return;
     if (hm_notes_stop()) {
         hm_forklock_take(&hm_notes_lock);
-        for (struct hm_blocks_part part; (part = hm_blocks_drop_any()).entry < HM_SITES_ENTRIES;)
+        for (struct hm_blocks_part part; (part = hm_blocks_drop_any()).entry < HM_SITES_ENTRIES;) {
+            forget_place(&part);
             count_end(&part);
+        }
         hm_forklock_give(&hm_notes_lock);
     }
     hm_notes_leave();

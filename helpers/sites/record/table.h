@@ -34,8 +34,8 @@
 /* Where an object or a site of the table is filled in by one process while others look for it. */
 enum { HM_SITES_FREE, HM_SITES_BEING_FILLED, HM_SITES_FILLED };
 
-/* Where new memory of a site goes, as the recorder has decided while the program runs. ANY: where it has not, to the
- * fast tier as long as all sites have no more than fast_bytes. */
+/* Where new memory of a site goes, as the recorder has decided while the program runs. FAST: to the slow tier where
+ * fast_left is too little. ANY: where it has not decided, as FAST as long as all sites have no more than fast_bytes. */
 enum { HM_SITES_ANY, HM_SITES_FAST, HM_SITES_SLOW };
 
 struct hm_sites_object {
@@ -66,10 +66,13 @@ struct hm_sites_entry {
 };
 
 struct hm_sites_table {
-    uint64_t magic, bytes;                  /* of this struct */
-    uint64_t least_bytes;                   /* smaller allocations are counted by classes */
-    struct hm_set fast_nodes, slow_nodes;   /* of the tiers; empty where nothing is placed */
-    uint64_t fast_bytes;                    /* that sites may have in the fast one */
+    uint64_t magic, bytes;                /* of this struct */
+    uint64_t least_bytes;                 /* smaller allocations are counted by classes */
+    struct hm_set fast_nodes, slow_nodes; /* of the tiers; empty where nothing is placed */
+    uint64_t fast_bytes;                  /* that sites may have in the fast one */
+    /* what new memory may have of these: allocations that can be placed take from it (place.h), and the recorder
+     * corrects it by what it finds; less than 0 where more is there than may be */
+    _Atomic int64_t fast_left;
     _Atomic uint64_t processes;             /* files of processes that were made */
     _Atomic uint64_t left_out;              /* allocations that were not noted (profile/profile.h) */
     _Atomic int64_t live_bytes, peak_bytes; /* of all entries */
@@ -87,6 +90,7 @@ struct hm_sites_block {
     uint8_t is_placed;    /* its pages have a policy of their own (place.h) */
     uint8_t is_inherited; /* the process has it from the one that forked it, which counts its bytes */
     uint8_t is_shared;    /* a mapping with MAP_SHARED: others may touch what this process has not */
+    uint8_t is_fast;      /* its bytes were taken of the table's fast_left */
 };
 
 struct hm_sites_small {
@@ -101,6 +105,19 @@ struct hm_sites_process {
     struct hm_sites_small small[HM_SITES_SHARDS][HM_SITES_CLASSES];
     struct hm_sites_block block[]; /* the file has room for n_blocks at least */
 };
+
+/* Gives back what was taken of fast_left, which never has more than there is in all: the recorder may have found before
+ * that the memory was elsewhere. */
+static inline void hm_sites_give_fast(struct hm_sites_table *table, uint64_t bytes)
+{
+    int64_t most = (int64_t)table->fast_bytes, next,
+            left = atomic_load_explicit(&table->fast_left, memory_order_relaxed);
+    do
+        if (__builtin_add_overflow(left, bytes, &next) || next > most)
+            next = most;
+    while (!atomic_compare_exchange_weak_explicit(&table->fast_left, &left, next, memory_order_relaxed,
+                                                  memory_order_relaxed));
+}
 
 /* The class of a small allocation. */
 static inline unsigned hm_sites_class(uint64_t bytes)

@@ -193,6 +193,8 @@ static void end_block(struct hm_watch *watch, const struct hm_sites_block *block
     double lived_s = (double)hm_less(now_ns, hm_most(block->born_ns, watch->began_ns)) / 1e9;
     atomic_fetch_sub(&entry->live_bytes, (int64_t)block->bytes);
     atomic_fetch_sub(&watch->table->live_bytes, (int64_t)block->bytes);
+    if (block->is_fast)
+        hm_sites_give_fast(watch->table, block->bytes);
     add_double(&entry->byte_s, (double)block->bytes * lived_s);
     add_double(&entry->lifetime_s, lived_s);
     atomic_fetch_add(&entry->ended, 1);

@@ -23,6 +23,7 @@ struct hm_watch_range { /* memory of a site */
     uint32_t entry;
     bool is_inherited; /* the process has it from the one that forked it (table.h) */
     bool is_shared;    /* with other processes (table.h) */
+    bool is_promised;  /* what is touched of it goes to the fast tier, by a policy of its own */
 };
 
 struct hm_watch_ranges { /* in ascending order */

@@ -18,10 +18,14 @@
 
 #include "base/pagesize.h"
 #include "sites/online/pages.h"
+#include "unit/lib/rows.h"
 
 #define COLD 16 /* pages of the first site, in the fast tier; those of the other one follow, in the slow one */
 #define PAGES (2 * COLD)
 #define COPIED 4 /* of the first ones: the child has written to them */
+#define LATER 8  /* pages of a third site, behind these, that nobody has touched; they go to the fast tier then */
+#define ALL (PAGES + LATER)
+#define SITES 3
 
 enum { PARENT, CHILD, N_PROCESSES };
 
@@ -55,7 +59,11 @@ long __wrap_move_pages(int pid, unsigned long count, void **page, const int *to,
     (void)flags;
     for (unsigned long i = 0; i < count; i++) {
         size_t at = (size_t)((char *)page[i] - memory) / hm_page_size();
-        assert_true(at < PAGES);
+        assert_true(at < ALL);
+        if (at >= PAGES) {
+            status[i] = -ENOENT;
+            continue;
+        }
         if (to && pids[CHILD] > 0 && at >= COPIED) {
             refused++;
             status[i] = -EACCES;
@@ -111,12 +119,14 @@ static int ready;
 static int make_file(bool is_inherited)
 {
     static struct hm_sites_process head;
-    struct hm_sites_block block[2];
-    head.n_blocks = 2;
-    for (uint32_t i = 0; i < 2; i++)
+    struct hm_sites_block block[SITES];
+    head.n_blocks = SITES;
+    for (uint32_t i = 0; i < SITES; i++)
         block[i] = (struct hm_sites_block){.address = (uintptr_t)memory + i * COLD * hm_page_size(),
-                                           .bytes = COLD * hm_page_size(),
+                                           .bytes = (i < 2 ? COLD : LATER) * hm_page_size(),
                                            .entry = i,
+                                           .is_placed = i == 2,
+                                           .is_fast = i == 2 && !is_inherited,
                                            .is_inherited = is_inherited};
     int fd = memfd_create("process", MFD_CLOEXEC);
     assert_int_equal(write(fd, &head, sizeof(head)), sizeof(head));
@@ -157,8 +167,8 @@ static int set_up(void **state)
 {
     int told[2], end[N_PROCESSES][2];
     (void)state;
-    memory = mmap(NULL, PAGES * hm_page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED || madvise(memory, PAGES * hm_page_size(), MADV_NOHUGEPAGE) != 0 || pipe(told) != 0 ||
+    memory = mmap(NULL, ALL * hm_page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || madvise(memory, ALL * hm_page_size(), MADV_NOHUGEPAGE) != 0 || pipe(told) != 0 ||
         pipe(end[PARENT]) != 0 || pipe(end[CHILD]) != 0)
         return -1;
     pids[PARENT] = fork();
@@ -181,6 +191,7 @@ static int set_up(void **state)
     watch.n = N_PROCESSES;
     refused = 0;
     stuck.page = SIZE_MAX;
+    stuck.n_tries = 0;
     open_pages();
     follow(pids, N_PROCESSES);
     return 0;
@@ -209,7 +220,7 @@ static int tear_down(void **state)
     close(ready);
     hm_online_pages_close(&pages);
     hm_ranks_free(&ranks);
-    return munmap(memory, PAGES * hm_page_size());
+    return munmap(memory, ALL * hm_page_size());
 }
 
 /* What a site has, in pages: that can be moved, and that cannot. */
@@ -226,12 +237,16 @@ static void check(uint32_t entry, unsigned tier, uint64_t movable, uint64_t fixe
     }
 }
 
+static void move_chosen(const bool is_fast[SITES], uint64_t capacity_pages, uint64_t budget)
+{
+    const double rank[SITES] = {0, 1};
+    assert_int_equal(hm_online_pages_move(&pages, is_fast, rank, capacity_pages * hm_page_size(), budget), 0);
+}
+
 /* Moves the hot site up. */
 static void move(uint64_t capacity_pages)
 {
-    const bool is_fast[] = {false, true};
-    const double rank[] = {0, 1};
-    assert_int_equal(hm_online_pages_move(&pages, is_fast, rank, capacity_pages * hm_page_size(), UINT64_MAX), 0);
+    move_chosen((const bool[SITES]){false, true}, capacity_pages, UINT64_MAX);
 }
 
 /* The memory is there once, and the copies of what was written to. Nothing that is shared is tried. */
@@ -257,6 +272,60 @@ static void test_what_is_not_shared_makes_room(void **state)
     check(1, 0, 0, COLD);
     move(COPIED);
     assert_int_equal(pages.mover.moved.demoted, COPIED);
+}
+
+/* How much of each site is in the fast tier, as decisions can leave it or the program can make it, and where it has to
+ * come to: no more than the capacity, whoever is chosen. */
+static const struct {
+    const char *name;
+    bool is_chosen[SITES];
+    uint64_t was[2], capacity, budget, is[2];
+    bool is_stuck; /* the first page of the first site stays where it is; for the last row, as that is remembered */
+} grown[] = {
+    {"a site is larger than the tier", {false, true}, {0, COLD}, 4, UINT64_MAX, {0, 4}, false},
+    {"the other one goes first", {false, true}, {COLD, COLD}, COLD, UINT64_MAX, {0, COLD}, false},
+    {"and then what was chosen", {false, true}, {COLD, COLD}, 4, UINT64_MAX, {0, 4}, false},
+    {"the coldest of what was chosen", {true, true}, {COLD, COLD}, COLD, UINT64_MAX, {0, COLD}, false},
+    {"it stays as far as there is room", {true, true}, {COLD, COLD}, COLD + 4, UINT64_MAX, {4, COLD}, false},
+    {"what is too much makes no room for the rest of it", {false, true}, {0, COLD - 4}, 4, UINT64_MAX, {0, 4}, false},
+    {"what others leave is room below the capacity only", {false, true}, {COLD, 4}, 8, UINT64_MAX, {0, 8}, false},
+    {"nothing was chosen", {false, false}, {COLD, COLD}, 4, UINT64_MAX, {0, 4}, false},
+    {"no more than is paid for", {true, true}, {COLD, COLD}, 4, 8, {COLD - 8, COLD}, false},
+    {"what is too much goes before more comes", {false, true}, {8, 8}, 8, 4, {4, 8}, false},
+    {"what does not leave takes room", {false, true}, {8, 4}, 8, UINT64_MAX, {1, 7}, true},
+};
+
+static void test_no_choice_has_more_than_the_capacity(void **state)
+{
+    (void)state;
+    end_child();
+    for (size_t i = 0; i < N_ROWS(grown); i++) {
+        uint64_t is[2] = {0, 0};
+        for (int k = 0; k < PAGES; k++)
+            node[PARENT][k] = (uint64_t)(k % COLD) >= grown[i].was[k / COLD];
+        assert_int_equal(hm_online_pages_read(&pages, &watch), 0);
+        pages.mover.next_down = 0;
+        stuck.page = grown[i].is_stuck ? 0 : SIZE_MAX;
+        move_chosen(grown[i].is_chosen, grown[i].capacity, grown[i].budget);
+        for (int k = 0; k < PAGES; k++)
+            is[k / COLD] += node[PARENT][k] == 0;
+        if (is[0] != grown[i].is[0] || is[1] != grown[i].is[1])
+            fail_msg("%s: %d and %d pages are in the fast tier", grown[i].name, (int)is[0], (int)is[1]);
+    }
+}
+
+/* What the third site touches goes to the fast tier: so much is no other's. */
+static void test_what_is_left_of_the_fast_tier(void **state)
+{
+    (void)state;
+    assert_int_equal(hm_online_pages_read(&pages, &watch), 0);
+    assert_int_equal(pages.fast_pages, COLD + COPIED + LATER);
+    end_child();
+    assert_int_equal(hm_online_pages_read(&pages, &watch), 0);
+    assert_int_equal(pages.fast_pages, COLD + LATER);
+    move(0);
+    assert_int_equal(hm_online_pages_read(&pages, &watch), 0);
+    assert_int_equal(pages.fast_pages, LATER);
 }
 
 /* What was remembered of pages is of no use when the processes are others. */
@@ -330,6 +399,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_processes_share_counts_once_and_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_not_shared_makes_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_choice_has_more_than_the_capacity, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_left_of_the_fast_tier, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_was_shared_can_be_moved_when_the_other_has_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_not_shared_any_more_is_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_moved_for_another_reason_is_not_tried_again, set_up,
