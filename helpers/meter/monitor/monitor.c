@@ -40,11 +40,12 @@
  */
 #define METER_LEAST_NS (HM_SAMPLES_METER_LEAST * UINT64_C(900000000)) /* a little less, as a tick may come early */
 #define METER_MOST_NS (HM_SAMPLES_METER_MOST * UINT64_C(1000000000))
-_Static_assert(METER_MOST_NS + HM_PAPI_ANSWER_MS * UINT64_C(1000000) <= UINT64_C(10000000000), "no counter wraps twice");
+_Static_assert(METER_MOST_NS + HM_PAPI_ANSWER_MS * UINT64_C(1000000) <= UINT64_C(10000000000),
+               "no counter wraps twice");
 
 #define NOT_YET "the job's cgroup " /* begins the only text that a later sample may replace */
 
-    struct monitor {
+struct monitor {
     struct hm_samples *samples;
     struct hm_cgroup cgroup;
     struct hm_node_map map;
