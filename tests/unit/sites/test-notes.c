@@ -95,7 +95,7 @@ static int64_t left_bytes(void)
 static int add(size_t n, size_t bytes)
 {
     policy = NOTHING;
-    hm_notes_add(at(n), bytes, NULL);
+    hm_notes_add(at(n), bytes, 0, NULL);
     return (int)policy;
 }
 
@@ -244,7 +244,7 @@ static void test_what_is_not_noted_takes_nothing(void **state)
 static void live_as_child(bool is_killed)
 {
     hm_notes_drop(at(0));
-    hm_notes_add(at(1), 3 * MIB, NULL);
+    hm_notes_add(at(1), 3 * MIB, 0, NULL);
     if (left_bytes() != (int64_t)(3 * MIB))
         _exit(1);
     if (is_killed)
