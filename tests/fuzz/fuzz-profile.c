@@ -56,7 +56,7 @@ static void check_sites(const struct hm_profile *profile, const struct hm_profil
         abort();
     for (size_t i = 0; i < profile->n_sites; i++) {
         const struct hm_profile_site *site = &profile->site[i];
-        struct hm_profile_bounds bounds = hm_profile_confidence(profile, site);
+        struct hm_profile_bounds bounds = hm_profile_confidence(profile, hm_profile_all_accesses(profile), site);
         check_slices(site);
         if (hm_slices_count(&again->site[i].slices) != hm_slices_count(&site->slices))
             abort();

@@ -164,14 +164,17 @@ static bool is_outside(double share, struct hm_profile_bounds bounds)
     return share < bounds.low || share > bounds.high; /* not where one is NaN */
 }
 
-static void judge(const struct hm_profile *old, const struct hm_profile *new, struct hm_sites_pair *pair)
+static void judge(const struct hm_profile *old, const struct hm_profile *new, const struct hm_sites_changes *changes,
+                  struct hm_sites_pair *pair)
 {
+    double all_old = changes->old_accesses, all_new = changes->new_accesses;
     if (!pair->old || !pair->new)
         return;
     double before = (double)pair->old->peak_bytes, after = (double)pair->new->peak_bytes;
     pair->has_other_peak = fabs(after - before) > SAME_PEAK * fmax(before, after);
-    pair->has_other_share = is_outside(hm_profile_share(old, pair->old), hm_profile_confidence(new, pair->new)) &&
-                            is_outside(hm_profile_share(new, pair->new), hm_profile_confidence(old, pair->old));
+    pair->has_other_share =
+        is_outside(hm_profile_share(all_old, pair->old), hm_profile_confidence(new, all_new, pair->new)) &&
+        is_outside(hm_profile_share(all_new, pair->new), hm_profile_confidence(old, all_old, pair->old));
 }
 
 struct key {
@@ -228,7 +231,7 @@ int hm_sites_compare(const struct hm_sites_side *old, const struct hm_sites_side
         add_rest(&left, false, changes);
         add_rest(&right, true, changes);
         for (size_t i = 0; i < changes->n; i++)
-            judge(old->profile, new->profile, &changes->pair[i]);
+            judge(old->profile, new->profile, changes, &changes->pair[i]);
         status = sort(changes);
     }
     close_side(&left);

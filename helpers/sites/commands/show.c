@@ -85,7 +85,7 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
         snprintf(cell, HM_TABLE_CELL, isnan(share) ? "-" : "%.1f %%", 100 * share);
         break;
     case BOUNDS:
-        bounds = hm_profile_confidence(shown->profile, site);
+        bounds = hm_profile_confidence(shown->profile, shown->accesses, site);
         snprintf(cell, HM_TABLE_CELL, isnan(bounds.low) ? "-" : "%.1f to %.1f", 100 * bounds.low, 100 * bounds.high);
         break;
     default:

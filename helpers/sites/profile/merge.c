@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/amount.h"
+#include "base/search.h"
 
 static bool is_same_text(const char *a, const char *b)
 {
@@ -86,13 +87,37 @@ static int take_object(struct hm_profile *into, const struct hm_profile_object *
     return is_whole ? (int)into->n_objects - 1 : -1;
 }
 
-/* The site of this id; NULL: there is none. */
-static struct hm_profile_site *find(const struct hm_profile *profile, uint64_t id)
+/* The sites that a profile has, ascending by id. */
+struct index {
+    size_t n;
+    struct place {
+        uint64_t id;
+        size_t at;
+    } * place;
+};
+
+static int by_id(const void *a, const void *b)
 {
-    for (size_t i = 0; i < profile->n_sites; i++)
-        if (profile->site[i].id == id)
-            return &profile->site[i];
-    return NULL;
+    const struct place *left = a, *right = b;
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+/* `place` is to be freed; NULL: no memory. */
+static struct index index_of(const struct hm_profile *profile)
+{
+    struct index index = {profile->n_sites, calloc(profile->n_sites + 1, sizeof(*index.place))};
+    for (size_t i = 0; index.place && i < index.n; i++)
+        index.place[i] = (struct place){profile->site[i].id, i};
+    if (index.place)
+        qsort(index.place, index.n, sizeof(*index.place), by_id);
+    return index;
+}
+
+/* Where the site of this id is; NULL: there is none. */
+static const struct place *find(const struct index *index, uint64_t id)
+{
+    size_t upto = HM_SEARCH_UPTO(index->place, index->n, id, id);
+    return upto > 0 && index->place[upto - 1].id == id ? &index->place[upto - 1] : NULL;
 }
 
 /* A new site, which has had nothing yet. */
@@ -213,24 +238,36 @@ static int take_source(struct hm_profile *into, const struct hm_profile *from)
     return source && (why || !other->why) ? 0 : -1;
 }
 
-static int add_sites(struct hm_profile *into, const struct hm_profile *from, const int *number)
+/* The sites of `into` that the other does not have had nothing in that time. */
+static void add_nothing(struct hm_profile *into, const struct hm_profile *from, const struct index *from_index)
 {
     for (size_t i = 0; i < into->n_sites; i++)
-        if (!find(from, into->site[i].id)) { /* it had nothing in that time */
+        if (!find(from_index, into->site[i].id)) {
             into->site[i].mean_bytes = mean(into->site[i].mean_bytes, into->elapsed_s, 0, from->elapsed_s);
             into->site[i].resident.mean_bytes =
                 mean(into->site[i].resident.mean_bytes, into->elapsed_s, 0, from->elapsed_s);
             into->site[i].counted.low = isnan(into->site[i].counted.low) ? NAN : 0;
         }
-    for (size_t i = 0; i < from->n_sites; i++) {
-        struct hm_profile_site *to = find(into, from->site[i].id);
-        if (!to)
-            to = make_site(into, &from->site[i], number);
-        if (!to)
-            return -1;
-        add_site(to, &from->site[i], into->elapsed_s, from->elapsed_s, is_partly_sampled(into, from));
+}
+
+/* No id stands twice in a profile, so those that are made here are not looked for. */
+static int add_sites(struct hm_profile *into, const struct hm_profile *from, const int *number)
+{
+    struct index old = index_of(into), new = index_of(from);
+    int status = old.place && new.place ? 0 : -1;
+    if (status == 0)
+        add_nothing(into, from, &new);
+    for (size_t i = 0; i < from->n_sites && status == 0; i++) {
+        const struct place *place = find(&old, from->site[i].id);
+        struct hm_profile_site *to = place ? &into->site[place->at] : make_site(into, &from->site[i], number);
+        if (to)
+            add_site(to, &from->site[i], into->elapsed_s, from->elapsed_s, is_partly_sampled(into, from));
+        else
+            status = -1;
     }
-    return 0;
+    free(old.place);
+    free(new.place);
+    return status;
 }
 
 /* "small + large": the inputs of both, each once. */

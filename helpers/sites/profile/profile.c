@@ -73,17 +73,17 @@ bool hm_profile_is_counted(const struct hm_profile *profile)
 }
 
 /* The share is within the bounds but for rounding, and where the file is not one of ours. */
-static struct hm_profile_bounds counted_bounds(const struct hm_profile *profile, const struct hm_profile_site *site)
+static struct hm_profile_bounds counted_bounds(double all, const struct hm_profile_site *site)
 {
-    double all = hm_profile_all_accesses(profile), share = all > 0 ? hm_profile_accesses(site) / all : NAN;
+    double share = all > 0 ? hm_profile_accesses(site) / all : NAN;
     if (isnan(share) || isnan(site->counted.low))
         return (struct hm_profile_bounds){NAN, NAN};
     return (struct hm_profile_bounds){fmin(site->counted.low, share), fmin(fmax(site->counted.high, share), 1)};
 }
 
-double hm_profile_share(const struct hm_profile *profile, const struct hm_profile_site *site)
+double hm_profile_share(double all, const struct hm_profile_site *site)
 {
-    double all = hm_profile_all_accesses(profile), share = hm_profile_accesses(site) / all;
+    double share = hm_profile_accesses(site) / all;
     return all > 0 && !isnan(share) ? fmin(share, 1) : NAN;
 }
 
@@ -97,11 +97,12 @@ static struct hm_profile_bounds weighted(struct hm_profile_bounds bounds, double
                                       fmin(fmax(bounds.high * share / sampled, share), 1)};
 }
 
-struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, const struct hm_profile_site *site)
+struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, double all,
+                                               const struct hm_profile_site *site)
 {
     double n = profile->samples, square = SCORE * SCORE;
     if (hm_profile_is_counted(profile))
-        return counted_bounds(profile, site);
+        return counted_bounds(all, site);
     if (!(n > 0) || isnan(site->samples) || (profile->source && strcmp(profile->source, HM_PROFILE_LOOKED) == 0))
         return (struct hm_profile_bounds){NAN, NAN};
     double share = fmin(site->samples / n, 1);
@@ -109,7 +110,7 @@ struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile,
     /* The share is within the bounds but for rounding, where it is 0 or 1. */
     double half = SCORE / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n));
     const struct hm_profile_bounds bounds = {fmax(fmin(middle - half, share), 0), fmin(fmax(middle + half, share), 1)};
-    return weighted(bounds, share, hm_profile_share(profile, site));
+    return weighted(bounds, share, hm_profile_share(all, site));
 }
 
 /* The place of the first function that begins behind this address. */

@@ -133,16 +133,17 @@ bool hm_profile_is_there(const struct hm_profile_object *object);
  * (ENOMEM). */
 int hm_profile_find_functions(struct hm_profile *profile);
 
-/* The share of all accesses that a site has; NaN: not known. Pure. */
-double hm_profile_share(const struct hm_profile *profile, const struct hm_profile_site *site);
+/* The share that a site has of all accesses (hm_profile_all_accesses); NaN: not known. Pure. */
+double hm_profile_share(double all, const struct hm_profile_site *site);
 
 /*
  * Bounds of that share, with 95 % confidence: Wilson's score interval (E. B. Wilson, Journal of the American
  * Statistical Association 22, 1927) of its share of the samples, times what a sample of it counts for, as a ratio to
  * all samples. Where bytes were counted, these bounds are those of repeated runs. NaN where they are not known, as by
- * looks (HM_PROFILE_LOOKED). Pure.
+ * looks (HM_PROFILE_LOOKED). `all`: hm_profile_all_accesses of the profile, which goes over all sites. Pure.
  */
-struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, const struct hm_profile_site *site);
+struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, double all,
+                                               const struct hm_profile_site *site);
 
 /* The slices of a site's allocations that were touched: all, where it is not known. Pure. */
 uint32_t hm_profile_touched(const struct hm_profile_site *site);

@@ -91,13 +91,13 @@ static json_t *slices_of(const struct hm_profile_site *site)
                      hm_figures_whole(accesses, (size_t)n), "samples", slices->samples);
 }
 
-static json_t *confidence_of(const struct hm_profile *profile, const struct hm_profile_site *site)
+static json_t *confidence_of(const struct hm_profile *profile, double all, const struct hm_profile_site *site)
 {
-    struct hm_profile_bounds bounds = hm_profile_confidence(profile, site);
+    struct hm_profile_bounds bounds = hm_profile_confidence(profile, all, site);
     return isnan(bounds.low) ? json_null() : json_pack("{s:f, s:f}", "low", bounds.low, "high", bounds.high);
 }
 
-static json_t *site_of(const struct hm_profile *profile, const struct hm_profile_site *site)
+static json_t *site_of(const struct hm_profile *profile, double all, const struct hm_profile_site *site)
 {
     char id[17];
     snprintf(id, sizeof(id), "%016" PRIx64, site->id);
@@ -111,7 +111,7 @@ static json_t *site_of(const struct hm_profile *profile, const struct hm_profile
                      hm_figures_real(site->lifetime_s), "accesses", hm_figures_real(hm_profile_accesses(site)), "reads",
                      hm_figures_real(site->is_untold ? NAN : site->reads), "writes",
                      hm_figures_real(site->is_untold ? NAN : site->writes), "samples", hm_figures_real(site->samples),
-                     "confidence", confidence_of(profile, site));
+                     "confidence", confidence_of(profile, all, site));
 }
 
 static json_t *functions_of(const struct hm_profile_object *object)
@@ -137,8 +137,9 @@ static json_t *objects_of(const struct hm_profile *profile)
 static json_t *sites_of(const struct hm_profile *profile)
 {
     json_t *sites = json_array();
+    double all = hm_profile_all_accesses(profile);
     for (size_t i = 0; i < profile->n_sites; i++)
-        json_array_append_new(sites, site_of(profile, &profile->site[i]));
+        json_array_append_new(sites, site_of(profile, all, &profile->site[i]));
     return hm_figures_whole(sites, profile->n_sites);
 }
 

@@ -307,17 +307,20 @@ static void test_bounds_are_those_of_the_repetitions(void **state)
     struct hm_error error = {""};
     (void)state;
     assert_int_equal(hm_mbi_sum(&summing->plan, summing->known, false, &summing->profile, &error), 0);
-    struct hm_profile_bounds first = hm_profile_confidence(&summing->profile, &summing->site[0]);
+    struct hm_profile_bounds first =
+        hm_profile_confidence(&summing->profile, hm_profile_all_accesses(&summing->profile), &summing->site[0]);
     struct hm_profile_bounds wanted = bounds_of_three((const double[]){900.0 / 8400, 1000.0 / 8500, 1100.0 / 8600});
     assert_float_equal(first.low, wanted.low, 1e-9);
     assert_float_equal(first.high, wanted.high, 1e-9);
     /* Its own traffic has no spread: only that of all others is not known exactly. */
-    struct hm_profile_bounds second = hm_profile_confidence(&summing->profile, &summing->site[1]);
+    struct hm_profile_bounds second =
+        hm_profile_confidence(&summing->profile, hm_profile_all_accesses(&summing->profile), &summing->site[1]);
     wanted = bounds_of_three((const double[]){3000.0 / 8400, 3000.0 / 8500, 3000.0 / 8600});
     assert_float_equal(second.low, wanted.low, 1e-9);
     assert_float_equal(second.high, wanted.high, 1e-9);
     /* Which of the two in a group has what is not known. */
-    struct hm_profile_bounds small = hm_profile_confidence(&summing->profile, &summing->site[3]);
+    struct hm_profile_bounds small =
+        hm_profile_confidence(&summing->profile, hm_profile_all_accesses(&summing->profile), &summing->site[3]);
     wanted = bounds_of_three((const double[]){4000.0 / 8400, 4000.0 / 8500, 4000.0 / 8600});
     assert_float_equal(small.low, 0, 0);
     assert_float_equal(small.high, wanted.high, 1e-9);
@@ -333,7 +336,8 @@ static void test_bounds_know_what_all_parts_have_in_common(void **state)
     for (unsigned i = 0; i < 3; i++)
         summing->result[hm_mbi_plan_number(&summing->plan, i, HM_MBI_NOTHING, 0)].read_bytes += 100.0 * i;
     assert_int_equal(hm_mbi_sum(&summing->plan, summing->known, false, &summing->profile, &error), 0);
-    struct hm_profile_bounds first = hm_profile_confidence(&summing->profile, &summing->site[0]);
+    struct hm_profile_bounds first =
+        hm_profile_confidence(&summing->profile, hm_profile_all_accesses(&summing->profile), &summing->site[0]);
     struct hm_profile_bounds wanted =
         bounds_of_three((const double[]){1000.0 / 8500, (1100.0 - 100) / (8600 - 400), (900.0 - 200) / (8400 - 800)});
     assert_float_equal(first.low, wanted.low, 1e-9);
@@ -349,7 +353,9 @@ static void test_one_repetition_has_no_bounds(void **state)
     assert_int_equal(hm_mbi_sum(&summing->plan, summing->known, false, &summing->profile, &error), 0);
     for (size_t i = 0; i < GROUPS + 1; i++) {
         assert_true(hm_profile_accesses(&summing->site[i]) > 0);
-        assert_true(isnan(hm_profile_confidence(&summing->profile, &summing->site[i]).low));
+        assert_true(isnan(
+            hm_profile_confidence(&summing->profile, hm_profile_all_accesses(&summing->profile), &summing->site[i])
+                .low));
     }
     end(summing);
 }

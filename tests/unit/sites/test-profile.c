@@ -341,7 +341,7 @@ static void test_confidence(void **state)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct hm_profile profile = {.samples = rows[i].samples};
         const struct hm_profile_site site = {.samples = rows[i].hits};
-        struct hm_profile_bounds bounds = hm_profile_confidence(&profile, &site);
+        struct hm_profile_bounds bounds = hm_profile_confidence(&profile, hm_profile_all_accesses(&profile), &site);
         assert_float_equal(bounds.low, rows[i].low, 5e-5);
         assert_float_equal(bounds.high, rows[i].high, 5e-5);
         assert_true(bounds.low <= rows[i].hits / rows[i].samples && bounds.high >= rows[i].hits / rows[i].samples);
@@ -349,12 +349,12 @@ static void test_confidence(void **state)
     /* Its samples count as twice as many accesses as others do: 308 of 1000, and 616. */
     struct hm_profile_site heavy[] = {{.reads = 616, .samples = 308}};
     const struct hm_profile profile = {.samples = 1000, .elsewhere = 384, .n_sites = 1, .site = heavy};
-    struct hm_profile_bounds twice = hm_profile_confidence(&profile, heavy);
+    struct hm_profile_bounds twice = hm_profile_confidence(&profile, hm_profile_all_accesses(&profile), heavy);
     assert_float_equal(twice.low, 2 * 0.2801, 5e-4);
     assert_float_equal(twice.high, 2 * 0.3373, 5e-4);
     const struct hm_profile none = {.samples = NAN};
     const struct hm_profile_site site = {.samples = NAN};
-    assert_true(isnan(hm_profile_confidence(&none, &site).low));
+    assert_true(isnan(hm_profile_confidence(&none, hm_profile_all_accesses(&none), &site).low));
 }
 
 /* The probability that the bounds of a share have it between them, over all numbers of hits that samples may have. */
@@ -364,7 +364,7 @@ static double coverage(double share, unsigned samples)
     double sum = 0;
     for (unsigned hits = 0; hits <= samples; hits++) {
         const struct hm_profile_site site = {.samples = hits};
-        struct hm_profile_bounds bounds = hm_profile_confidence(&profile, &site);
+        struct hm_profile_bounds bounds = hm_profile_confidence(&profile, hm_profile_all_accesses(&profile), &site);
         double ways = lgamma(samples + 1.0) - lgamma(hits + 1.0) - lgamma(samples - hits + 1.0);
         if (bounds.low <= share && share <= bounds.high)
             sum += exp(ways + hits * log(share) + (samples - hits) * log(1 - share));
