@@ -305,7 +305,7 @@ def test_another_build_is_refused(plan, probe, tmp_path):
 
 
 def test_another_build_of_a_library_is_refused(tmp_path):
-    """The ids of the plan's sites have the builds of libraries, too: no run would have their memory in the slow tier."""
+    """The ids of the plan's sites have the builds of libraries, too: no run would place what they allocate."""
     part, main = tmp_path / "part.c", tmp_path / "main.c"
     part.write_text("#include <stdlib.h>\nvoid *take(void);\nvoid *take(void) { return malloc(2 << 20); }\n")
     main.write_text("void *take(void);\nint main(void) { return !take(); }\n")
