@@ -53,8 +53,8 @@ def test_wipes_end_before_slurm_ends_them(site, configure, name, value, limit, s
         ("77", "ok      PrologEpilogTimeout is 77 s"),
         (
             "76",
-            "change  PrologEpilogTimeout is 76 s: it must be more than 76 s (slurm.conf), as our prolog and epilog take "
-            "so long where a file server does not answer, and Slurm then drains the node",
+            "change  PrologEpilogTimeout is 76 s: it must be more than 76 s (slurm.conf), as our prolog and epilog "
+            "take so long where a file server does not answer, and Slurm then drains the node",
         ),
     ],
 )

@@ -14,8 +14,7 @@
 
 #define HM_HOOKLIMIT_OWN_S 60   /* after these seconds the program ends itself */
 #define HM_HOOKLIMIT_FIRST_S 65 /* the hook's limit until the program tells it another one */
-#define HM_HOOKLIMIT_STUCK_S 76 /* the longest that a hook takes without persistent memory: it then kills the program  \
-                                 */
+#define HM_HOOKLIMIT_STUCK_S 76 /* the longest that a hook takes where persistent memory has no part in it */
 
 /* Starts the program's clock. */
 void hm_hooklimit_begin(void);
