@@ -74,7 +74,7 @@ def frozen(place):
 @contextlib.contextmanager
 def records_on_a_disk():
     """Mounts, on the folder of records, a file system that can be frozen. Yields bob's own folder there."""
-    slurm.RECORDS.mkdir(parents=True, exist_ok=True)
+    slurm.RECORDS.mkdir(mode=0o751, parents=True, exist_ok=True)
     slurm.run("modprobe brd rd_nr=1 rd_size=16384 && mkfs.ext4 -q /dev/ram0")
     slurm.run(f"mount /dev/ram0 {slurm.RECORDS}")
     try:
