@@ -205,8 +205,8 @@ static void add_span(void *data, const struct hm_span *span)
 /* Makes the extents; if there are too many, again and more coarsely. */
 static void estimate(struct hm_extents *extents)
 {
-    struct hm_fineness before = hm_extents_fineness(extents);
-    bool is_finer = hm_extents_refine(extents);
+    struct hm_fineness before;
+    bool is_finer = hm_extents_refine(extents, &before);
     do {
         extents->base.n_extents = 0;
         extents->is_full = false;

@@ -29,14 +29,6 @@ void hm_extents_begin_fine(struct hm_extents *extents)
     extents->classes = FINEST_CLASSES;
 }
 
-struct hm_fineness hm_extents_fineness(const struct hm_extents *extents)
-{
-    return (struct hm_fineness){.classes = extents->classes,
-                                .least = extents->density.least,
-                                .hole = extents->density.hole,
-                                .skips_holes = extents->skips_holes};
-}
-
 /* Is the estimate finer than before, in anything? */
 static bool is_finer(const struct hm_extents *extents, const struct hm_fineness *before)
 {
@@ -44,12 +36,15 @@ static bool is_finer(const struct hm_extents *extents, const struct hm_fineness 
            extents->density.hole < before->hole || extents->skips_holes < before->skips_holes;
 }
 
-bool hm_extents_refine(struct hm_extents *extents)
+bool hm_extents_refine(struct hm_extents *extents, struct hm_fineness *before)
 {
     struct hm_density *density = &extents->density;
     unsigned most = extents->base.options.max_extents;
     bool needs_samples = density->least > 0;
-    const struct hm_fineness before = hm_extents_fineness(extents);
+    *before = (struct hm_fineness){.classes = extents->classes,
+                                   .least = density->least,
+                                   .hole = density->hole,
+                                   .skips_holes = extents->skips_holes};
     if (extents->pauses > 0) {
         extents->pauses--;
         return false;
@@ -62,7 +57,7 @@ bool hm_extents_refine(struct hm_extents *extents)
         density->hole = hm_most(density->hole / 2, HOLE / extents->base.options.page_bytes);
         extents->skips_holes = extents->skips_holes && needs_samples;
     }
-    return is_finer(extents, &before);
+    return is_finer(extents, before);
 }
 
 void hm_extents_learn_fine(struct hm_extents *extents, const struct hm_fineness *before)

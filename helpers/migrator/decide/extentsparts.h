@@ -64,9 +64,9 @@ struct hm_fineness {
     bool skips_holes;
 };
 
-struct hm_fineness hm_extents_fineness(const struct hm_extents *extents);
-/* Before an estimate: where the last phase had few extents, this one may have more. Returns whether it may. */
-bool hm_extents_refine(struct hm_extents *extents);
+/* Before an estimate: where the last phase had few extents, this one may have more. Returns whether it may; `before` is
+ * how fine it was. */
+bool hm_extents_refine(struct hm_extents *extents, struct hm_fineness *before);
 /* After an estimate that was refined: where it had to be as coarse again as `before`, the next ones are not refined for
  * some phases, as each that is too fine is made again. */
 void hm_extents_learn_fine(struct hm_extents *extents, const struct hm_fineness *before);
