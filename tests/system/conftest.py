@@ -108,6 +108,13 @@ def clean_node(schema):
 
 
 @pytest.fixture
+def no_job_of_alices_is_left(clean_node):
+    """Cancels alice's jobs, also where a test fails half-way, before `clean_node` looks at what is left."""
+    yield
+    slurm.run("scancel --user=alice")
+
+
+@pytest.fixture
 def second_node():
     with nodes.second():
         yield

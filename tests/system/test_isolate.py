@@ -13,6 +13,8 @@ import slurm
 from migration import FAST, SLOW
 from stepmigrators import migrators, progress, status_of
 
+pytestmark = pytest.mark.usefixtures("no_job_of_alices_is_left")
+
 (LIBRARY,) = Path("/usr/lib").glob("*/hybridmem/libhybridmem-preload.so")
 NODES = "fast=0@0,1@1 slow=2@0,3@1"
 # Size of each of the three parts of the test program's memory (programs/thirds.c): a written, a read and a cold one.
@@ -27,13 +29,6 @@ ISOLATE = "--hybrid-mem=isolate"
 VARIABLES = ("LD_PRELOAD", "HYBRIDMEM_ISOLATE_NODES", "HYBRIDMEM_ISOLATE_JOB")
 SHOW = "printenv " + " ".join(VARIABLES) + " || true"
 OWN = str(next(Path("/usr/lib").glob("*/libm.so.6")))  # stands for a library that the user preloads; any will do
-
-
-@pytest.fixture(autouse=True)
-def no_job_is_left(clean_node):
-    """Cancel alice's jobs, also where a test fails half-way, before `clean_node` looks at what is left."""
-    yield
-    slurm.run("scancel --user=alice")
 
 
 def by_node(pid, start=0, size=1 << 64, least=0):

@@ -27,12 +27,7 @@ from stepmigrators import (
     wait_phases,
 )
 
-
-@pytest.fixture(autouse=True)
-def no_job_is_left(clean_node):
-    """Cancel alice's jobs, also where a test fails half-way, before `clean_node` looks at what is left."""
-    yield
-    slurm.run("scancel --user=alice")
+pytestmark = pytest.mark.usefixtures("no_job_of_alices_is_left")
 
 
 def check_options(options):

@@ -14,14 +14,9 @@ import pytest
 import slurm
 from stepmigrators import BATCH, MIGRATOR, OPTION, Started, migrators, nothing_is_left, progress, steps_of
 
+pytestmark = pytest.mark.usefixtures("no_job_of_alices_is_left")
+
 MAGIC = 0x484D4D31  # HM_PROGRESS_MAGIC
-
-
-@pytest.fixture(autouse=True)
-def no_job_is_left(clean_node):
-    """Cancel alice's jobs, also where a test fails half-way, before `clean_node` looks at what is left."""
-    yield
-    slurm.run("scancel --user=alice")
 
 
 @pytest.mark.slurm26

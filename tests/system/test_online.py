@@ -13,6 +13,8 @@ from migration import FAST, SLOW, nodes_of
 from siteprobe import SOURCE
 from test_isolate import by_node
 
+pytestmark = pytest.mark.usefixtures("no_job_of_alices_is_left")
+
 MIB = slurm.MIB
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 # MiB: two cold sites come first, and leave the hot one no room in the fast tier. What a child shares stays there.
@@ -44,12 +46,6 @@ def fast_share(address, pid):
 def recorder_of(job_id):
     """The process that guides the job's program."""
     return slurm.run(f"pgrep -f 'hybridmem-sites record --name {job_id}[.]'").stdout.split()[-1]
-
-
-@pytest.fixture(autouse=True)
-def no_job_is_left(clean_node):
-    yield
-    slurm.run("scancel --user=alice")
 
 
 @pytest.fixture

@@ -12,13 +12,9 @@ from migration import FAST, SLOW, killed, scarce_fast
 from siteprobe import ALL, HOT, MIB, SOURCE, give_accesses, hot_sites, pid_of
 from test_isolate import by_node
 
+pytestmark = pytest.mark.usefixtures("no_job_of_alices_is_left")
+
 LITTLE_KEPT_KIB = 4096  # what the kernel keeps free of all nodes
-
-
-@pytest.fixture(autouse=True)
-def no_job_is_left(clean_node):
-    yield
-    slurm.run("scancel --user=alice")
 
 
 @pytest.fixture(scope="module")

@@ -17,14 +17,10 @@ from migration import FAST, SLOW
 from siteprobe import ALL, HOT, MIB, SOURCE, STORE, give_accesses, hot_sites, pid_of
 from test_isolate import by_node
 
+pytestmark = pytest.mark.usefixtures("no_job_of_alices_is_left")
+
 # The record's `profile`, where no rate was asked for; the guest's source takes samples by time.
 SAMPLED = dict.fromkeys(("file", "reason", "plan", "run", "period", "rate_reason", "unsampled")) | {"method": "sample"}
-
-
-@pytest.fixture(autouse=True)
-def no_job_is_left(clean_node):
-    yield
-    slurm.run("scancel --user=alice")
 
 
 @pytest.fixture(scope="module")
